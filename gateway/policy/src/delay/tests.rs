@@ -1,0 +1,142 @@
+//! One table per rule of the order, and the duplicates that thinning keeps.
+
+use super::*;
+use crate::latency::{Counts, Decayed};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn curve(modes: &[(u64, usize)]) -> Curve {
+    let mut counts = Counts::new();
+    for (millis, n) in modes {
+        (0..*n).for_each(|_| counts.event(ms(*millis)));
+    }
+    Curve::new(&Decayed::from(&counts), &[])
+}
+
+fn names(plan: &Plan) -> Vec<&'static str> {
+    plan.trail.names().collect()
+}
+
+fn close(got: Duration, expected: u64) {
+    let ratio = got.as_secs_f64() * 1_000.0 / expected as f64;
+    assert!((0.93..1.07).contains(&ratio), "{got:?} against {expected} ms");
+}
+
+#[test]
+fn without_any_sample_the_delay_is_the_cold_start() {
+    let plan = plan(&Rule::default(), &Inputs::default());
+    assert_eq!(plan.delay, ms(4_000));
+    assert_eq!(names(&plan), ["ColdStart"]);
+    assert_eq!(plan.send_per_mille, 950);
+}
+
+#[test]
+fn a_quantile_inside_the_bounds_is_used_as_it_is() {
+    let primary = curve(&[(600, 940), (3_000, 60)]);
+    let plan = plan(&Rule::default(), &Inputs { primary: Some(&primary), ..Inputs::default() });
+    close(plan.delay, 3_000);
+    assert!(names(&plan).is_empty());
+    assert!(!plan.not_in_tail);
+}
+
+#[test]
+fn min_and_max_bound_a_stream_and_only_min_bounds_a_complete_answer() {
+    let slow = curve(&[(20_000, 1_000)]);
+    let fast = curve(&[(200, 1_000)]);
+    let complete = Rule { streaming: false, ..Rule::default() };
+    for (rule, primary, delay, steps) in [
+        (Rule::default(), &fast, 1_000, vec!["ClampedToMin"]),
+        (Rule::default(), &slow, 8_000, vec!["ClampedToMax"]),
+        (complete, &slow, 20_000, vec![]),
+        (complete, &fast, 1_000, vec!["ClampedToMin"]),
+    ] {
+        let plan = plan(&rule, &Inputs { primary: Some(primary), ..Inputs::default() });
+        close(plan.delay, delay);
+        assert_eq!(names(&plan), steps);
+    }
+}
+
+#[test]
+fn the_best_alternate_caps_the_delay_but_never_below_min() {
+    let slow = curve(&[(7_000, 1_000)]);
+    for (alternate, delay) in [(2_000, 3_000), (100, 1_000)] {
+        let alternate = curve(&[(alternate, 1_000)]);
+        let inputs = Inputs { primary: Some(&slow), alternate: Some(&alternate), ..Inputs::default() };
+        let plan = plan(&Rule::default(), &inputs);
+        close(plan.delay, delay);
+        assert_eq!(names(&plan), ["CappedByAlternate"]);
+    }
+}
+
+#[test]
+fn the_delay_moves_at_most_a_quarter_and_stays_near_its_baseline() {
+    let primary = curve(&[(4_000, 1_000)]);
+    for (previous, baseline, delay, steps) in [
+        (Some(2_000), None, 2_500, vec!["SlewedUp"]),
+        (Some(8_000), None, 6_000, vec!["SlewedDown"]),
+        (None, Some(1_500), 3_000, vec!["HeldByBaseline"]),
+        (None, Some(12_000), 6_000, vec!["HeldByBaseline"]),
+        (Some(2_000), Some(6_000), 3_000, vec!["SlewedUp", "HeldByBaseline"]),
+    ] {
+        let inputs = Inputs {
+            primary: Some(&primary),
+            previous: previous.map(ms),
+            baseline: baseline.map(ms),
+            ..Inputs::default()
+        };
+        let plan = plan(&Rule::default(), &inputs);
+        close(plan.delay, delay);
+        assert_eq!(names(&plan), steps);
+    }
+}
+
+#[test]
+fn min_wins_over_slew_and_baseline() {
+    let primary = curve(&[(200, 1_000)]);
+    let inputs = Inputs {
+        primary: Some(&primary),
+        previous: Some(ms(300)),
+        baseline: Some(ms(100)),
+        ..Inputs::default()
+    };
+    assert_eq!(plan(&Rule::default(), &inputs).delay, ms(1_000));
+}
+
+#[test]
+fn thinning_keeps_the_duplicate_target_whatever_reaches_the_delay() {
+    for (slow, q) in [(40, 950), (50, 950), (100, 500), (500, 100)] {
+        let primary = curve(&[(600, 1_000 - slow), (60_000, slow)]);
+        let rule = Rule { strategy: Strategy::Fixed(ms(3_000)), ..Rule::default() };
+        let plan = plan(&rule, &Inputs { primary: Some(&primary), ..Inputs::default() });
+        assert_eq!((plan.send_per_mille, plan.reach_per_mille), (q, slow as u16));
+    }
+}
+
+#[test]
+fn not_in_tail_needs_all_three_conditions() {
+    let slow = curve(&[(12_000, 1_000)]);
+    let mixed = curve(&[(600, 920), (12_000, 80)]);
+    let fast = curve(&[(600, 1_000)]);
+    for (primary, alternate, expected) in [
+        (&slow, None, true),
+        (&slow, Some(&slow), true),
+        (&slow, Some(&fast), false),
+        (&mixed, None, false),
+        (&fast, None, false),
+    ] {
+        let inputs = Inputs { primary: Some(primary), alternate, ..Inputs::default() };
+        assert_eq!(plan(&Rule::default(), &inputs).not_in_tail, expected);
+    }
+    let inputs = Inputs { primary: Some(&slow), ..Inputs::default() };
+    assert!(!plan(&Rule { streaming: false, ..Rule::default() }, &inputs).not_in_tail);
+}
+
+#[test]
+fn a_stalled_route_without_first_tokens_uses_what_is_known() {
+    let stalled = Curve::new(&Decayed::new(), &[ms(5_000); 50]);
+    let plan = plan(&Rule::default(), &Inputs { primary: Some(&stalled), ..Inputs::default() });
+    close(plan.delay, 5_000);
+    assert_eq!(names(&plan), ["BeyondSamples"]);
+}
