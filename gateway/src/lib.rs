@@ -1,1 +1,4 @@
 //! Starts here.
+
+pub mod upstream;
+pub mod wire;

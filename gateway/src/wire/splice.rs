@@ -1,0 +1,341 @@
+//! Changes a request body without touching the bytes that stay.
+//!
+//! Why it exists: a provider wants its own model name, and usage in a stream comes only when it is asked for. Writing
+//! the body anew would cost a parse, a copy per attempt, and the exact bytes that prompt caches and signatures depend
+//! on. So an attempt is a list of slices of the one shared body with a few inserted bytes between them.
+//!
+//! Inputs: the shared body, its [`Scan`], the wanted [`Change`]. Outputs: [`Segments`] and what was done about usage.
+//! Invariants: at most [`MAX_EDITS`] edits; everything outside them is the client's bytes, shared and not copied; an
+//! explicit `include_usage` of the client is never overridden.
+
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes};
+
+use super::dialect::Operation;
+use super::json;
+use super::scan::{Key, Scan, Span};
+
+/// Most edits of one attempt.
+pub const MAX_EDITS: usize = 4;
+const MAX_PARTS: usize = 2 * MAX_EDITS + 1;
+
+/// What an attempt needs changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Change<'a> {
+    /// The model's name at the provider; `None` leaves the client's.
+    pub model: Option<&'a str>,
+    /// Whether the route accepts a request for usage in streams (`capabilities.streamUsage`).
+    pub include_usage: bool,
+}
+
+/// Who asked for usage in the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageAsk {
+    /// The client: everything is passed on.
+    Client,
+    /// The gateway: the chunk that holds only usage is kept from the client.
+    Injected,
+    /// Nobody: the client said no, or the route cannot.
+    Refused,
+    /// No such question: no stream, or a dialect that always tells.
+    NotApplicable,
+}
+
+/// A body made ready for one attempt.
+#[derive(Debug, Clone)]
+pub struct Spliced {
+    /// The bytes to send.
+    pub body: Segments,
+    /// What was done about usage.
+    pub usage: UsageAsk,
+}
+
+/// Makes the body of one attempt.
+pub fn splice(body: &Bytes, scan: &Scan, operation: Operation, change: Change<'_>) -> Spliced {
+    let mut edits = Edits::default();
+    let mut inserted = Vec::new();
+    if let Some(model) = change.model {
+        let quoted = serde_json::Value::from(model).to_string().into_bytes();
+        match scan.span(Key::Model) {
+            Some(span) if body[span.range()] == quoted[..] => {}
+            Some(span) => edits.push(span, quoted.into()),
+            None => inserted = [b"\"model\":", quoted.as_slice()].concat(),
+        }
+    }
+    let usage = ask(body, scan, operation, change.include_usage, &mut edits, &mut inserted);
+    if !inserted.is_empty() {
+        if !scan.is_bare() {
+            inserted.push(b',');
+        }
+        edits.push(at(scan.inner_start()), inserted.into());
+    }
+    Spliced { body: edits.apply(body), usage }
+}
+
+fn ask(
+    body: &Bytes,
+    scan: &Scan,
+    operation: Operation,
+    can: bool,
+    edits: &mut Edits,
+    inserted: &mut Vec<u8>,
+) -> UsageAsk {
+    if !scan.stream() || !matches!(operation, Operation::ChatCompletions | Operation::Completions) {
+        return UsageAsk::NotApplicable;
+    }
+    match scan.include_usage() {
+        Some(true) => return UsageAsk::Client,
+        Some(false) => return UsageAsk::Refused,
+        None if !can => return UsageAsk::Refused,
+        None => {}
+    }
+    let Some(span) = scan.span(Key::StreamOptions) else {
+        let comma: &[u8] = if inserted.is_empty() { b"" } else { b"," };
+        inserted.extend([comma, br#""stream_options":{"include_usage":true}"#].concat());
+        return UsageAsk::Injected;
+    };
+    let options = &body[span.range()];
+    if options == b"null" {
+        edits.push(span, Bytes::from_static(br#"{"include_usage":true}"#));
+    } else if options[0] != b'{' || json::get(options, b"include_usage").is_some_and(|value| value != b"null")
+    {
+        return UsageAsk::Refused; // malformed: the provider shall say so about the client's own bytes
+    } else if let Some(null) = json::get(options, b"include_usage") {
+        let start = span.start + offset(options, null);
+        edits.push(Span { start, end: start + null.len() as u32 }, Bytes::from_static(b"true"));
+    } else if json::entries(options).next().is_none() {
+        edits.push(at(span.start + 1), Bytes::from_static(br#""include_usage":true"#));
+    } else {
+        edits.push(at(span.start + 1), Bytes::from_static(br#""include_usage":true,"#));
+    }
+    UsageAsk::Injected
+}
+
+fn at(start: u32) -> Span {
+    Span { start, end: start }
+}
+
+/// Where `inner`, a slice of `outer`, begins in it.
+fn offset(outer: &[u8], inner: &[u8]) -> u32 {
+    (inner.as_ptr().addr() - outer.as_ptr().addr()) as u32
+}
+
+#[derive(Debug, Default)]
+struct Edits {
+    list: [(Span, Bytes); MAX_EDITS],
+    len: usize,
+}
+
+impl Edits {
+    fn push(&mut self, span: Span, bytes: Bytes) {
+        self.list[self.len] = (span, bytes);
+        self.len += 1;
+    }
+
+    fn apply(mut self, body: &Bytes) -> Segments {
+        let edits = &mut self.list[..self.len];
+        edits.sort_by_key(|(span, _)| span.start);
+        let mut segments = Segments::default();
+        let mut from = 0;
+        for (span, bytes) in edits {
+            let range = span.range();
+            segments.push(body.slice(from..range.start));
+            segments.push(std::mem::take(bytes));
+            from = range.end;
+        }
+        segments.push(body.slice(from..));
+        segments
+    }
+}
+
+/// A body in a few slices. As a [`Buf`] it can be the single frame of a sized HTTP body and is written with one
+/// vectored write.
+#[derive(Debug, Clone, Default)]
+pub struct Segments {
+    parts: [Bytes; MAX_PARTS],
+    first: usize,
+    used: usize,
+    len: usize,
+}
+
+impl Segments {
+    fn push(&mut self, part: Bytes) {
+        if part.is_empty() {
+            return;
+        }
+        self.len += part.len();
+        self.parts[self.used] = part;
+        self.used += 1;
+    }
+
+    /// Bytes left.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl From<Bytes> for Segments {
+    /// A body that needs no change.
+    fn from(body: Bytes) -> Self {
+        let mut segments = Self::default();
+        segments.push(body);
+        segments
+    }
+}
+
+impl Buf for Segments {
+    fn remaining(&self) -> usize {
+        self.len
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.parts[..self.used].get(self.first).map_or(&[], |part| part)
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let live = self.parts[..self.used].iter().skip(self.first);
+        slices.iter_mut().zip(live).map(|(slice, part)| *slice = IoSlice::new(part)).count()
+    }
+
+    fn advance(&mut self, count: usize) {
+        assert!(count <= self.len, "advanced past the end of a body");
+        self.len -= count;
+        let mut left = count;
+        while left > 0 {
+            let part = &mut self.parts[self.first];
+            let step = left.min(part.len());
+            part.advance(step);
+            left -= step;
+            if part.is_empty() {
+                self.first += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::scan::scan;
+    use super::*;
+
+    const ALL: Change<'_> = Change { model: Some("up-\"1"), include_usage: true };
+
+    fn sent(body: &str, operation: Operation, change: Change<'_>) -> (String, UsageAsk) {
+        let bytes = Bytes::copy_from_slice(body.as_bytes());
+        let mut spliced = splice(&bytes, &scan(&bytes).unwrap(), operation, change);
+        let length = spliced.body.len();
+        let out = spliced.body.copy_to_bytes(length);
+        assert!(!spliced.body.has_remaining());
+        (String::from_utf8(out.to_vec()).unwrap(), spliced.usage)
+    }
+
+    #[test]
+    fn only_what_must_change_changes() {
+        use UsageAsk::{Client, Injected, NotApplicable, Refused};
+        for (body, wanted, usage) in [
+            (r#"{"model":"a"}"#, r#"{"model":"up-\"1"}"#, NotApplicable),
+            (r#"{ "x" : 1 }"#, r#"{"model":"up-\"1", "x" : 1 }"#, NotApplicable),
+            ("{}", r#"{"model":"up-\"1"}"#, NotApplicable),
+            (
+                r#" {"stream":true, "model" : "a" }"#,
+                r#" {"stream_options":{"include_usage":true},"stream":true, "model" : "up-\"1" }"#,
+                Injected,
+            ),
+            (
+                r#"{"stream":true}"#,
+                r#"{"model":"up-\"1","stream_options":{"include_usage":true},"stream":true}"#,
+                Injected,
+            ),
+            (
+                r#"{"model":"a","stream":true,"stream_options":{}}"#,
+                r#"{"model":"up-\"1","stream":true,"stream_options":{"include_usage":true}}"#,
+                Injected,
+            ),
+            (
+                r#"{"stream_options":{ "x":1},"stream":true,"model":"a"}"#,
+                r#"{"stream_options":{"include_usage":true, "x":1},"stream":true,"model":"up-\"1"}"#,
+                Injected,
+            ),
+            (
+                r#"{"stream_options":null,"stream":true,"model":"a"}"#,
+                r#"{"stream_options":{"include_usage":true},"stream":true,"model":"up-\"1"}"#,
+                Injected,
+            ),
+            (
+                r#"{"stream_options":{"include_usage": null},"stream":true,"model":"a"}"#,
+                r#"{"stream_options":{"include_usage": true},"stream":true,"model":"up-\"1"}"#,
+                Injected,
+            ),
+            (
+                r#"{"stream_options":{"include_usage":false},"stream":true,"model":"a"}"#,
+                r#"{"stream_options":{"include_usage":false},"stream":true,"model":"up-\"1"}"#,
+                Refused,
+            ),
+            (
+                r#"{"stream_options":{"include_usage":true},"stream":true,"model":"a"}"#,
+                r#"{"stream_options":{"include_usage":true},"stream":true,"model":"up-\"1"}"#,
+                Client,
+            ),
+            (
+                r#"{"stream_options":7,"stream":true,"model":"a"}"#,
+                r#"{"stream_options":7,"stream":true,"model":"up-\"1"}"#,
+                Refused,
+            ),
+        ] {
+            assert_eq!(sent(body, Operation::ChatCompletions, ALL), (wanted.to_owned(), usage), "{body}");
+        }
+    }
+
+    #[test]
+    fn dialects_that_always_tell_are_not_asked() {
+        for operation in [Operation::Messages, Operation::Responses] {
+            let (body, usage) = sent(r#"{"model":"up-\"1","stream":true}"#, operation, ALL);
+            assert_eq!(
+                (body.as_str(), usage),
+                (r#"{"model":"up-\"1","stream":true}"#, UsageAsk::NotApplicable)
+            );
+        }
+    }
+
+    #[test]
+    fn a_route_that_cannot_tell_is_not_asked() {
+        let change = Change { model: None, include_usage: false };
+        let (body, usage) = sent(r#"{"model":"a","stream":true}"#, Operation::ChatCompletions, change);
+        assert_eq!((body.as_str(), usage), (r#"{"model":"a","stream":true}"#, UsageAsk::Refused));
+    }
+
+    #[test]
+    fn unchanged_bytes_are_shared_not_copied() {
+        let body = Bytes::from(format!(r#"{{"messages":"{}","model":"a"}}"#, "x".repeat(1000)));
+        let spliced = splice(&body, &scan(&body).unwrap(), Operation::ChatCompletions, ALL);
+        assert_eq!(spliced.body.chunk().as_ptr(), body.as_ptr());
+        let mut slices = [IoSlice::new(&[]); MAX_PARTS];
+        assert_eq!(spliced.body.chunks_vectored(&mut slices), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_reading_pattern_gives_the_same_bytes(steps in proptest::collection::vec(1_usize..9, 1..60)) {
+            let body = Bytes::from_static(br#"{"a":1,"stream_options":{"b":2},"model":"mmm","stream":true}"#);
+            let mut segments = splice(&body, &scan(&body).unwrap(), Operation::ChatCompletions, ALL).body;
+            let wanted = segments.clone().copy_to_bytes(segments.len());
+            let mut read = Vec::new();
+            for step in steps.into_iter().cycle() {
+                let step = step.min(segments.remaining());
+                if step == 0 { break }
+                let mut buffer = vec![0; step];
+                segments.copy_to_slice(&mut buffer);
+                read.extend(buffer);
+            }
+            prop_assert_eq!(read, wanted.to_vec());
+        }
+    }
+}
