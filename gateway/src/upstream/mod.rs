@@ -1,0 +1,186 @@
+//! Towards the providers: one pool of connections per route.
+//!
+//! Inputs: a request head and a body whose bytes are shared by all attempts. Outputs: the answer's head and a body that
+//! is polled frame by frame. Invariants: no retries but one (a kept connection that the upstream had already closed,
+//! which costs no budget because nobody saw the request); dropping the future or the body cancels at the peer; every
+//! address is checked after resolution; no task per request. Refuses: redirects, proxies, cookies, decompression.
+
+mod address;
+mod body;
+mod connection;
+mod endpoint;
+mod error;
+mod pool;
+mod resolve;
+mod tls;
+
+use std::{sync::Arc, time::Duration};
+
+use hedgerow_config::Route;
+use http::{Request, Uri, Version, header, request, response};
+use http_body_util::Full;
+use rustls::ClientConfig;
+
+pub use self::{
+    body::UpstreamBody,
+    error::{SetupError, UpstreamError},
+};
+use self::{
+    connection::{Body, Dialer},
+    endpoint::Endpoint,
+    pool::{Lease, LeaseKind, Pool},
+    resolve::Resolver,
+};
+use crate::wire::splice::Segments;
+
+/// What the upstreams of all routes share: the resolver, the machine's CA bundle, TLS sessions.
+#[derive(Clone)]
+pub struct UpstreamShared {
+    resolver: Resolver,
+    tls: Arc<ClientConfig>,
+}
+
+impl UpstreamShared {
+    /// Reads the machine's resolver configuration and CA bundle, once.
+    ///
+    /// # Errors
+    /// Only if the TLS library cannot be set up; a missing CA bundle or resolver is a warning.
+    pub fn new() -> Result<Self, SetupError> {
+        Ok(Self { resolver: Resolver::from_system(), tls: tls::machine_roots()? })
+    }
+}
+
+/// One route's upstream.
+pub struct Upstream {
+    endpoint: Endpoint,
+    pool: Arc<Pool>,
+}
+
+/// An upstream's answer.
+#[derive(Debug)]
+pub struct UpstreamResponse {
+    /// Status and headers as received.
+    pub head: response::Parts,
+    /// The rest; dropping it cancels.
+    pub body: UpstreamBody,
+    /// Whether a kept connection was used.
+    pub reused: bool,
+}
+
+impl Upstream {
+    /// Sets up a route's upstream; opens nothing yet. `ca` is the content of `route.tls.ca`. Call it inside a runtime.
+    ///
+    /// # Errors
+    /// The endpoint, `tls.ca` or `tls.serverName` cannot be used.
+    pub fn new(
+        route: &Route,
+        shared: &UpstreamShared,
+        ca: Option<&[u8]>,
+    ) -> Result<Arc<Self>, SetupError> {
+        let endpoint = Endpoint::parse(&route.endpoint)?;
+        let tls =
+            if endpoint.tls() { Some(tls::of_route(route, &endpoint, &shared.tls, ca)?) } else { None };
+        let dialer = Dialer {
+            endpoint: endpoint.clone(),
+            tls,
+            resolver: shared.resolver.clone(),
+            timeout: Duration::from_millis(route.timeouts.connect_ms),
+        };
+        Ok(Arc::new(Self { endpoint, pool: Pool::new(dialer) }))
+    }
+
+    /// Sends one attempt and waits for the answer's head. Of `head.uri` only path and query count: the route's endpoint
+    /// is always the one that is dialled. `Host` and `Content-Length` are set here.
+    ///
+    /// # Errors
+    /// No connection, or the connection ended before the head was there.
+    pub async fn send(
+        &self,
+        head: request::Parts,
+        body: Segments,
+    ) -> Result<UpstreamResponse, UpstreamError> {
+        let lease = self.pool.lease().await?;
+        if !lease.kept {
+            return self.attempt(lease, head, body).await.map_err(Failure::into_error);
+        }
+        match self.attempt(lease, head.clone(), body.clone()).await {
+            Err(Failure { stale: true, .. }) => {
+                self.pool.discard_idle();
+                let lease = self.pool.lease().await?;
+                self.attempt(lease, head, body).await.map_err(Failure::into_error)
+            }
+            other => other.map_err(Failure::into_error),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        mut lease: Lease,
+        head: request::Parts,
+        body: Segments,
+    ) -> Result<UpstreamResponse, Failure> {
+        let kept = lease.kept;
+        let answered = match &mut lease.kind {
+            LeaseKind::Http1 { sender, .. } => {
+                sender.try_send_request(self.request_http1(head, body)).await
+            }
+            LeaseKind::Http2 { sender, .. } => {
+                sender.try_send_request(self.request_http2(head, body)).await
+            }
+            LeaseKind::Over => return Err(Failure::unsent()),
+        };
+        let (head, incoming) = match answered {
+            Ok(response) => response.into_parts(),
+            Err(mut refused) => {
+                let unsent = refused.take_message().is_some();
+                return Err(Failure::of(refused.error(), unsent, kept));
+            }
+        };
+        Ok(UpstreamResponse { head, body: UpstreamBody::new(incoming, lease), reused: kept })
+    }
+
+    fn request_http1(&self, mut head: request::Parts, body: Segments) -> Request<Body> {
+        head.version = Version::HTTP_11;
+        head.uri = path_of(&head.uri);
+        head.headers.insert(header::HOST, self.endpoint.host_header.clone());
+        head.headers.remove(header::CONTENT_LENGTH);
+        Request::from_parts(head, Full::new(body))
+    }
+
+    fn request_http2(&self, mut head: request::Parts, body: Segments) -> Request<Body> {
+        head.version = Version::HTTP_2;
+        let mut parts = path_of(&head.uri).into_parts();
+        parts.scheme = Some(self.endpoint.scheme.clone());
+        parts.authority = Some(self.endpoint.authority.clone());
+        head.uri = Uri::from_parts(parts).unwrap_or(head.uri);
+        head.headers.remove(header::HOST);
+        head.headers.remove(header::CONTENT_LENGTH);
+        Request::from_parts(head, Full::new(body))
+    }
+}
+
+fn path_of(uri: &Uri) -> Uri {
+    uri.path_and_query().cloned().map_or_else(|| Uri::from_static("/"), Uri::from)
+}
+
+/// A failed attempt, and whether the upstream certainly did not see it.
+struct Failure {
+    error: UpstreamError,
+    stale: bool,
+}
+
+impl Failure {
+    fn of(error: &hyper::Error, unsent: bool, kept: bool) -> Self {
+        let stale = unsent || error::is_stale(error, kept);
+        let error = if stale { UpstreamError::StaleConnection } else { UpstreamError::from_hyper(error) };
+        Self { error, stale }
+    }
+
+    fn unsent() -> Self {
+        Self { error: UpstreamError::StaleConnection, stale: true }
+    }
+
+    fn into_error(self) -> UpstreamError {
+        self.error
+    }
+}
