@@ -21,9 +21,12 @@
 //! Types that take `&self` are atomics and may be shared freely; types that take `&mut self` belong behind a
 //! lock that is never held across an await. Hot paths allocate nothing.
 
+pub mod breaker;
+pub mod budget;
 pub mod delay;
 pub mod draw;
 pub mod gate;
 pub mod latency;
+pub mod ledger;
 pub mod retry;
 pub mod time;

@@ -113,6 +113,29 @@ impl Curve {
         Self { survival, greenwood, samples, horizon }
     }
 
+    /// The curve of a mixture of populations with known shares: `S = sum(w S) / sum(w)`, variances by the same
+    /// weights. For routes of different speed, where pooling censored samples would be biased because the
+    /// censoring depends on the route. Parts of weight 0 or without samples are left out.
+    pub fn mixed(parts: &[(f64, &Self)]) -> Self {
+        let parts = || parts.iter().filter(|(weight, curve)| *weight > 0.0 && curve.samples > 0.0);
+        let weight: f64 = parts().map(|(weight, _)| weight).sum();
+        let mut mixed = Self::estimate(&Decayed::new(), 0.0);
+        for bucket in 0..BUCKETS {
+            let share =
+                |f: &dyn Fn(f64, &Self) -> f64| parts().map(|(w, curve)| f(w / weight, curve)).sum::<f64>();
+            let s = share(&|w, curve| w * curve.survival[bucket]);
+            // Greenwood's sum is the variance over S squared; variances of independent parts add up.
+            let variance = share(&|w, curve| (w * curve.survival[bucket]).powi(2) * curve.greenwood[bucket]);
+            if weight > 0.0 {
+                mixed.survival[bucket] = s;
+                mixed.greenwood[bucket] = if s > 0.0 { variance / (s * s) } else { 0.0 };
+            }
+        }
+        mixed.samples = parts().map(|(_, curve)| curve.samples).sum();
+        mixed.horizon = parts().map(|(_, curve)| curve.horizon).max().unwrap_or(Duration::ZERO);
+        mixed
+    }
+
     /// The duration below which a share `p` (0..1) of attempts get their first token; `None` without samples.
     pub fn quantile(&self, p: f64) -> Option<Quantile> {
         (self.samples > 0.0).then(|| self.reach(1.0 - p.clamp(0.0, 1.0), |bucket| self.survival[bucket]))

@@ -105,6 +105,17 @@ fn a_cell_with_few_samples_is_filled_up_from_its_parents() {
 }
 
 #[test]
+fn a_mixture_weighs_its_parts_and_leaves_empty_ones_out() {
+    let (fast, slow) = (curve(&[100; 50], &[]), curve(&[9_000; 400], &[]));
+    let empty = Curve::new(&Decayed::new(), &[]);
+    let mixed = Curve::mixed(&[(3.0, &fast), (1.0, &slow), (5.0, &empty), (0.0, &slow)]);
+    assert!((mixed.survival(ms(1_000)) - 0.25).abs() < 1e-9);
+    assert!((mixed.effective_samples() - 450.0).abs() < 1e-9);
+    assert_eq!(Curve::mixed(&[(1.0, &slow)]), slow);
+    assert_eq!(Curve::mixed(&[]).quantile(0.5), None);
+}
+
+#[test]
 fn decay_halves_in_58_seconds_and_ends_empty() {
     let mut cell = Decayed::new();
     cell.tick(&counts(&[100; 1_000], &[]));
