@@ -1,1 +1,7 @@
-//! Starts here.
+//! The operator and its tools.
+//!
+//! `domain`, `render` and `status` are pure: values in, values out. `scrape` and `standalone` do I/O and decide
+//! nothing. `lint`, `init` and `demo` are tools of the same binary.
+
+pub mod domain;
+pub mod lint;

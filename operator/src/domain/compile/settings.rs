@@ -1,0 +1,115 @@
+//! `GatewayFleet` -> [`config::Settings`], as far as the gateway itself needs it.
+
+use hedgerow_config::{self as config, settings as out};
+use hedgerow_crds::{
+    effective,
+    v1alpha1::{
+        GatewayFleetSpec,
+        gateway_fleet::{Affinity, ClientAuthType, Hedging, TenantSource},
+    },
+};
+
+use super::{
+    budgets,
+    cohorts::{contract, deadline, retry},
+    measure::{amount, count, millis, narrow},
+};
+
+/// The fleet's settings.
+pub(super) fn settings(spec: &GatewayFleetSpec) -> config::Settings {
+    config::Settings {
+        max_in_flight: narrow(spec.max_in_flight),
+        currency: spec.currency.to_string(),
+        tenant_from: tenant_from(spec),
+        affinity: match spec.affinity {
+            Affinity::Prefix => out::Affinity::Prefix,
+            Affinity::None => out::Affinity::None,
+        },
+        client_auth: out::ClientAuth {
+            kind: match spec.client_auth.type_ {
+                ClientAuthType::None => out::ClientAuthKind::None,
+                ClientAuthType::ApiKeys => out::ClientAuthKind::ApiKeys,
+            },
+            secret_name: spec.client_auth.secret_name.as_ref().map(ToString::to_string),
+        },
+        defaults: out::Defaults {
+            retry: retry(&spec.defaults.retry),
+            budget: budgets::rule(&spec.defaults.budget, ""),
+            contract: contract(&spec.defaults.contract),
+            deadline: deadline(&spec.defaults.deadline),
+        },
+        drain: out::Drain {
+            endpoint_delay_ms: millis(&spec.drain.endpoint_delay),
+            timeout_ms: millis(&spec.drain.timeout),
+        },
+        max_request_bytes: amount(spec.max_request_bytes),
+        buffered_bytes_limit: buffered_bytes(spec),
+        sse_keep_alive: out::SseKeepAlive {
+            interval_ms: millis(&spec.sse_keep_alive.interval),
+            before_first_token: spec.sse_keep_alive.before_first_token,
+        },
+        hedging: match spec.hedging {
+            Hedging::Allowed => out::Hedging::Allowed,
+            Hedging::Forbidden => out::Hedging::Forbidden,
+        },
+    }
+}
+
+fn tenant_from(spec: &GatewayFleetSpec) -> out::TenantFrom {
+    match effective::tenant_source(spec) {
+        (TenantSource::Header, Some(header)) => out::TenantFrom::Header(header.to_ascii_lowercase()),
+        (TenantSource::ApiKey, _) => out::TenantFrom::ApiKey,
+        (TenantSource::Header | TenantSource::None, _) => out::TenantFrom::None,
+    }
+}
+
+/// The share of the memory limit that request bodies may fill; with a limit that is no amount, that of the default.
+fn buffered_bytes(spec: &GatewayFleetSpec) -> u64 {
+    bytes(&spec.resources.limits.memory).map_or_else(
+        || config::Settings::default().buffered_bytes_limit,
+        |limit| limit / 100 * u64::from(count(spec.buffered_bytes_percent)),
+    )
+}
+
+/// An amount of memory as Kubernetes writes it (`512Mi`), in bytes.
+fn bytes(quantity: &str) -> Option<u64> {
+    let unit = quantity.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = quantity.strip_suffix(unit)?.parse().ok()?;
+    let factor = match unit {
+        "" => 1.0,
+        "m" => 1e-3,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1024.0,
+        "Mi" => 1_048_576.0,
+        "Gi" => 1_073_741_824.0,
+        "Ti" => 1_099_511_627_776.0,
+        _ => return None,
+    };
+    Some((number * factor) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_fleet_means_the_contracts_own_defaults() {
+        let compiled = settings(&GatewayFleetSpec::default());
+        let default = config::Settings::default();
+        // 40 % of 512 MiB, up to the rounding of whole percents.
+        assert!(compiled.buffered_bytes_limit.abs_diff(default.buffered_bytes_limit) < 100);
+        assert_eq!(config::Settings { buffered_bytes_limit: default.buffered_bytes_limit, ..compiled }, default);
+    }
+
+    #[test]
+    fn memory_is_read_in_every_unit_of_kubernetes() {
+        for (text, value) in
+            [("1", Some(1)), ("1.5k", Some(1_500)), ("64Mi", Some(67_108_864)), ("2Gi", Some(2_147_483_648)), ("x", None), ("1X", None)]
+        {
+            assert_eq!(bytes(text), value, "{text}");
+        }
+    }
+}

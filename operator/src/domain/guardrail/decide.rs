@@ -1,0 +1,220 @@
+//! One look at one cohort: facts in, standing and perhaps a decision out.
+//!
+//! The sum over all pods decides. Where pods are many, a fault of some drowns in the sum: so at least [`VOTING_PODS`] pods
+//! with [`POD_REQUESTS`] enrolled requests each also vote, and [`VOTE_PERCENT`] of them over their limits trip the cohort
+//! (resilience notes 4(g); with one or two pods the sum is the better judge, so they have no vote).
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hedgerow_config::{State as PodState, cohort::Mode, money::Picos};
+use hedgerow_crds::{condition::Reason, v1alpha1::HedgePolicySpec};
+use hedgerow_policy::{
+    gate,
+    guardrail::{
+        Context, Evaluation, Hold, Latch, Reading, Rules, State, Transition, Windows, Wish, evaluate, step,
+        windows,
+    },
+    time::Moment,
+};
+
+use super::{Rings, Standing, evidence, rules, standing, wanted};
+use crate::domain::decision::CohortKey;
+
+/// Enrolled requests in a pod's long window that give it a vote.
+const POD_REQUESTS: u64 = 50;
+/// Fewest pods with a vote for a verdict.
+const VOTING_PODS: usize = 3;
+/// Share of the pods with a vote that trips the cohort.
+const VOTE_PERCENT: usize = 30;
+
+/// What is known about a cohort at one moment.
+#[derive(Clone, Debug)]
+pub struct Facts<'a> {
+    /// Fleet.
+    pub fleet: &'a str,
+    /// Which cohort.
+    pub key: &'a CohortKey,
+    /// Mode after all switches.
+    pub mode: Mode,
+    /// Its policy.
+    pub spec: &'a HedgePolicySpec,
+    /// Annotations of the policy, requests by hand included.
+    pub annotations: &'a BTreeMap<String, String>,
+    /// Every pod's last reading, ended lives included; their rings count.
+    pub states: &'a [&'a PodState],
+    /// Whether any pod was read lately. If not, nothing is known and nothing but wishes by hand is acted on.
+    pub seen: bool,
+    /// What the cohort's losers have cost since midnight UTC.
+    pub lost_today: Picos,
+    /// 95th percentile of each route's first tokens, recent.
+    pub p95: &'a BTreeMap<String, Duration>,
+    /// End of the commands in messages: ` --config DIR` or ` -n NAMESPACE`.
+    pub command: &'a str,
+    /// Unix time.
+    pub now: Moment,
+}
+
+/// The result of one look.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What to remember; in status and, as a latch, in the configuration.
+    pub standing: Standing,
+    /// Present only at a transition.
+    pub decision: Option<Decision>,
+    /// The windows that were judged.
+    pub windows: Windows,
+    /// The judgement.
+    pub evaluation: Evaluation,
+    /// Annotations that cannot be read, in words.
+    pub problems: Vec<String>,
+}
+
+/// One transition: the only source of its Event, metric, log line, status and configuration.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// Fleet.
+    pub fleet: String,
+    /// Which cohort.
+    pub key: CohortKey,
+    /// When, Unix time.
+    pub at: Moment,
+    /// State before.
+    pub from: State,
+    /// State after.
+    pub to: State,
+    /// Number of the transition.
+    pub transition: u64,
+    /// Why, in one word.
+    pub reason: Reason,
+    /// The signal behind it, if one is.
+    pub reading: Option<Reading>,
+    /// Since when the short window had been over its limit.
+    pub breached: Option<Moment>,
+    /// The decision in one line.
+    pub line: String,
+}
+
+/// Looks once.
+pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
+    let rules = rules(facts.spec);
+    let from = horizon(&old.latch);
+    let rings = Rings::of(facts.states.iter().copied(), facts.key, from, facts.now);
+    let windows = windows(&rings.sum, facts.now, &rules);
+    let context = Context { spent_today: facts.lost_today.0, ..Context::default() };
+    let evaluation = judge(&rules, &windows, &rings, &context, facts);
+    let wanted = wanted(facts.annotations, &facts.key.cohort);
+    let mut standing = old.clone();
+    let wish = wish(&mut standing, &wanted, &rules, facts);
+    let (latch, transition) = step(&old.latch, &rules, &wish, &evaluation, facts.now);
+    standing.latch = latch;
+    standing.over_since = over_since(old.over_since, &evaluation, facts.now);
+    let decision = transition.map(|transition| {
+        remember(&mut standing, &transition, &wish, &rings, &windows, &evaluation, &rules, facts)
+    });
+    Outcome { standing, decision, windows, evaluation, problems: wanted.unreadable }
+}
+
+/// Data from before this moment does not count: it led to the last trip, or is from before the trial.
+fn horizon(latch: &Latch) -> Moment {
+    let bucket = hedgerow_policy::guardrail::BUCKET;
+    let after_trip = latch.last_trip.as_ref().map_or(Moment::ZERO, |trip| trip.at + bucket);
+    let trial = if latch.state == State::Trial { latch.since } else { Moment::ZERO };
+    after_trip.max(trial)
+}
+
+fn judge(
+    rules: &Rules,
+    windows: &Windows,
+    rings: &Rings,
+    context: &Context,
+    facts: &Facts<'_>,
+) -> Evaluation {
+    if !facts.seen {
+        return evaluate(rules, &Windows::default(), &Context::default());
+    }
+    let sum = evaluate(rules, windows, context);
+    if sum.tripped().is_some() {
+        return sum;
+    }
+    vote(rules, rings, facts.now).unwrap_or(sum)
+}
+
+/// The evaluation of one of the pods that are over their limits, if enough of them are.
+fn vote(rules: &Rules, rings: &Rings, now: Moment) -> Option<Evaluation> {
+    let of_a_pod = Rules { min_requests: POD_REQUESTS, ..rules.clone() };
+    let judged: Vec<(Windows, Evaluation)> = rings
+        .pods
+        .iter()
+        .map(|pod| self::windows(pod, now, &of_a_pod))
+        .filter(|windows| windows.long.originals >= POD_REQUESTS)
+        .map(|windows| (windows, evaluate(&of_a_pod, &windows, &Context::default())))
+        .collect();
+    let over: Vec<&(Windows, Evaluation)> =
+        judged.iter().filter(|(_, judgement)| judgement.tripped().is_some()).collect();
+    if judged.len() < VOTING_PODS || over.len() * 100 < judged.len() * VOTE_PERCENT {
+        return None;
+    }
+    over.into_iter().max_by_key(|(windows, _)| windows.long.originals).map(|(_, judgement)| judgement.clone())
+}
+
+/// What the spec and people want, and what of it is to be remembered.
+fn wish(standing: &mut Standing, wanted: &super::Wanted, rules: &Rules, facts: &Facts<'_>) -> Wish {
+    let new_resume = wanted.resume.is_some() && wanted.resume != standing.last_handled_resume;
+    if new_resume {
+        standing.last_handled_resume.clone_from(&wanted.resume);
+        standing.hold = None;
+    }
+    let hold = wanted.hold.or(standing.hold).filter(|until| *until > facts.now);
+    standing.hold = hold;
+    Wish {
+        mode: match facts.mode {
+            Mode::Disabled => gate::Mode::Disabled,
+            Mode::Observe => gate::Mode::Observe,
+            Mode::Enforce => gate::Mode::Enforce,
+        },
+        hold: hold.map(|until| Hold { until: Some(until) }),
+        resume: standing.last_handled_resume.as_deref().map(standing::hash),
+        share_percent: rules.ramp.start_percent,
+    }
+}
+
+/// Since when a short window has been at or over its limit.
+fn over_since(before: Option<Moment>, evaluation: &Evaluation, now: Moment) -> Option<Moment> {
+    evaluation.readings().iter().any(evidence::over).then(|| before.unwrap_or(now))
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that one transition is described from")]
+fn remember(
+    standing: &mut Standing,
+    transition: &Transition,
+    wish: &Wish,
+    rings: &Rings,
+    windows: &Windows,
+    evaluation: &Evaluation,
+    rules: &Rules,
+    facts: &Facts<'_>,
+) -> Decision {
+    let reason = evidence::reason(transition, wish);
+    let tripped = transition.to == State::Suspended && transition.reading.is_some();
+    if tripped {
+        standing.tripped_at.retain(|at| facts.now.since(*at) < Duration::from_secs(86_400));
+        standing.tripped_at.push(facts.now);
+    }
+    let breached = standing.over_since;
+    let scene = evidence::Scene { transition, rings, windows, evaluation, rules, facts, reason };
+    standing.reason = Some(reason);
+    standing.message = evidence::message(&scene, standing);
+    standing.evidence = if tripped { evidence::list(&scene) } else { standing.evidence.clone() };
+    Decision {
+        fleet: facts.fleet.to_owned(),
+        key: facts.key.clone(),
+        at: facts.now,
+        from: transition.from,
+        to: transition.to,
+        transition: transition.transition,
+        reason,
+        reading: transition.reading.clone(),
+        breached,
+        line: evidence::line(&scene, standing),
+    }
+}

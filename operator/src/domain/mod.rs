@@ -1,0 +1,21 @@
+//! Everything that decides, as values in and values out: no I/O, no clock, no environment, no async.
+//!
+//!     objects -> snapshot -> attach (order, validate) -> compile -> gateway.json
+//!                                     \-> verdict for every object
+//!
+//! The cluster and standalone call the same functions with the same types, so they cannot disagree.
+
+pub mod attach;
+pub mod compile;
+pub mod decision;
+pub mod object;
+pub mod order;
+pub mod snapshot;
+pub mod validate;
+pub mod verdict;
+
+pub use compile::{Compiled, compile};
+pub use decision::{CohortKey, Latches};
+pub use object::{Fleet, LOCAL, Lane, Object, Policy, Resource, Route};
+pub use snapshot::{Objects, Snapshot};
+pub use verdict::{Acceptance, Conflict, Verdict};
