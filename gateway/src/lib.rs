@@ -1,4 +1,6 @@
 //! Starts here.
 
+pub mod config;
+pub mod front;
 pub mod upstream;
 pub mod wire;

@@ -1,0 +1,145 @@
+//! One client connection, from its first byte to its end.
+//!
+//! Inputs: an accepted socket. It looks at the first bytes without taking them: the preface of HTTP/2 (RFC 9113, 3.4)
+//! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it. When the phase leaves
+//! `Open`, HTTP/1.1 answers `Connection: close` and h2 sends GOAWAY; running requests finish.
+
+use std::{convert::Infallible, error::Error, future::poll_fn, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{net::TcpStream, pin};
+use tower::Service;
+
+use super::{
+    closing::{Closing, Phase, StreamExecutor},
+    server::Limits,
+};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Enough to tell: no HTTP/1.1 method starts like this.
+const TELLING: usize = 4;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+const HTTP1_BUFFER: usize = 64 * 1024;
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
+const PING_EVERY: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Serves one connection to its end.
+pub(super) async fn serve<S, B>(socket: TcpStream, service: S, limits: Limits, closing: Closing)
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let first = tokio::select! {
+        first = tokio::time::timeout(limits.head_timeout, speaks_h2(&socket)) => first,
+        () = closing.reached(Phase::Closing) => return,
+    };
+    let ended = match first {
+        // Boxed, so that the many HTTP/1.1 tasks do not carry the size of an h2 one.
+        Ok(Ok(true)) => Box::pin(serve_http2(socket, service, limits, closing)).await,
+        Ok(Ok(false)) => serve_http1(socket, service, limits, closing).await,
+        Ok(Err(_)) | Err(_) => return,
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "client connection ended");
+    }
+}
+
+/// Whether the first bytes are the preface of HTTP/2.
+async fn speaks_h2(socket: &TcpStream) -> std::io::Result<bool> {
+    let mut seen = [0; TELLING];
+    loop {
+        let length = socket.peek(&mut seen).await?;
+        if length == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if seen[..length] != PREFACE[..length] {
+            return Ok(false);
+        }
+        if length == TELLING {
+            return Ok(true);
+        }
+        // The rest of four bytes is on its way; the socket stays readable meanwhile, so there is nothing to wait on.
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn serve_http1<S, B>(
+    socket: TcpStream,
+    service: S,
+    limits: Limits,
+    closing: Closing,
+) -> hyper::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_timeout)
+        .max_headers(limits.headers)
+        .max_header_size(limits.head_bytes as usize)
+        .max_buf_size(HTTP1_BUFFER)
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+    let watch = closing.watch();
+    pin!(connection, watch);
+    let mut leaving = false;
+    poll_fn(|context| {
+        if watch.as_mut().poll(context) > Phase::Open && !leaving {
+            leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    })
+    .await
+}
+
+async fn serve_http2<S, B>(
+    socket: TcpStream,
+    service: S,
+    limits: Limits,
+    closing: Closing,
+) -> hyper::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let connection = http2::Builder::new(StreamExecutor(closing.clone()))
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.head_bytes)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+    let watch = closing.watch();
+    pin!(connection, watch);
+    let mut leaving = false;
+    poll_fn(|context| {
+        if watch.as_mut().poll(context) > Phase::Open && !leaving {
+            leaving = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    })
+    .await
+}

@@ -1,0 +1,162 @@
+//! The traffic port: HTTP/1.1 and h2c on one listener.
+//!
+//! Inputs: an address and a tower service (the router). Outputs: one task per connection, which also runs the handlers
+//! and bodies of its HTTP/1.1 requests. Invariants: every input has a limit (headers, time, connections, streams);
+//! TCP_NODELAY; after the phase left `Open` no connection is accepted and [`Server::serve`] returns when the last one
+//! has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
+//!
+//! Numbers: 64 KiB and 128 headers (twice what nginx and Go take by default; more is answered 431); 75 s for a head,
+//! which is also how long a kept connection may idle (longer than the 60 s of usual load balancers, so that they close
+//! first); 8,192 connections (9 x the default ceiling of user actions, 100 MB of idle connections at worst); 256 h2
+//! streams with 256 KiB windows each and 4 MiB per connection.
+
+use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tower::Service;
+
+use super::{
+    closing::{Closing, Phase},
+    connection,
+};
+
+const BACKLOG: i32 = 1024;
+const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(50);
+
+/// What one client may ask of the port.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at once; more wait in the kernel's queue.
+    pub connections: u32,
+    /// Longest wait for a request head, the idle time of a kept connection included.
+    pub head_timeout: Duration,
+    /// Headers of one request.
+    pub headers: usize,
+    /// Bytes of one request head.
+    pub head_bytes: u32,
+    /// Streams of one h2 connection.
+    pub streams: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8192,
+            head_timeout: Duration::from_secs(75),
+            headers: 128,
+            head_bytes: 64 * 1024,
+            streams: 256,
+        }
+    }
+}
+
+/// The traffic port could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}; choose another address or stop what uses it")]
+pub struct BindError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+/// A bound traffic port.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    limits: Limits,
+    closing: Closing,
+}
+
+impl Server {
+    /// Binds `address`; port 0 takes a free one. With `reuse_port` several processes share it (`SO_REUSEPORT`).
+    ///
+    /// # Errors
+    /// The address is in use or not of this machine.
+    pub fn bind(
+        address: SocketAddr,
+        reuse_port: bool,
+        limits: Limits,
+        closing: Closing,
+    ) -> Result<Self, BindError> {
+        let refuse = |source| BindError { address, source };
+        let listener = listen(address, reuse_port).map_err(refuse)?;
+        let address = listener.local_addr().map_err(refuse)?;
+        Ok(Self { listener, address, limits, closing })
+    }
+
+    /// The address in use.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the phase leaves `Open`, then waits for the connections to end.
+    pub async fn serve<S, B>(self, service: S)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let Self { listener, limits, closing, .. } = self;
+        let room = Arc::new(Semaphore::new(limits.connections as usize));
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&listener, &room) => accepted,
+                () = closing.reached(Phase::Closing) => break,
+            };
+            let Some((socket, permit)) = accepted else { continue };
+            let connection = connection::serve(socket, service.clone(), limits, closing.clone());
+            tokio::spawn(async move {
+                connection.await;
+                drop(permit);
+            });
+        }
+        drop(listener);
+        // All permits back: no connection left.
+        let _ = room.acquire_many(limits.connections).await;
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = room.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((socket, _)) => {
+            if let Err(error) = socket.set_nodelay(true) {
+                tracing::debug!(%error, "client left before it was served");
+                return None;
+            }
+            Some((socket, permit))
+        }
+        Err(error) => {
+            // Out of file descriptors, or the client is gone already: neither is worth a busy loop.
+            tracing::warn!(%error, "cannot accept a connection");
+            tokio::time::sleep(PAUSE_AFTER_ACCEPT_ERROR).await;
+            None
+        }
+    }
+}
+
+fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    socket.set_reuse_port(reuse_port)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;
