@@ -5,6 +5,7 @@
 //!
 //! - [`profile`]: how a provider behaves, as data;
 //! - [`provider`]: the servers, in the OpenAI and the Anthropic dialect;
+//! - [`traffic`]: open-loop and closed-loop clients that measure what a user would.
 //!
 //! It refuses to be a model of any vendor's speed: every figure is the script's.
 
@@ -12,6 +13,7 @@ mod clock;
 mod dialect;
 pub mod profile;
 pub mod provider;
+pub mod traffic;
 
 pub use dialect::Dialect;
 pub use profile::{Fault, FaultRule, Latency, Load, Marker, OnCancel, Profile, Quota, Storm, Tokens};

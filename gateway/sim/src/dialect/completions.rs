@@ -1,6 +1,6 @@
 //! `POST /v1/completions`, the legacy endpoint: text choices, no role chunk.
 
-use std::ops::Range;
+use std::{fmt::Write as _, ops::Range};
 
 use super::{Answer, Wire, chat::usage};
 
@@ -20,7 +20,7 @@ impl Wire for Completions {
         let none = if a.include_usage { r#","usage":null"# } else { "" };
         let mut frames = format!("data: {{{},\"choices\":[{}]{none}}}\n\n", head(a), choice("", finish(a)));
         if a.include_usage {
-            frames += &format!("data: {{{},\"choices\":[],\"usage\":{}}}\n\n", head(a), usage(a));
+            let _ = write!(frames, "data: {{{},\"choices\":[],\"usage\":{}}}\n\n", head(a), usage(a));
         }
         frames + "data: [DONE]\n\n"
     }

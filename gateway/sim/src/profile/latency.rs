@@ -10,7 +10,7 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 /// No draw is longer than this; "for ever" is a [`Fault`](super::Fault), not a long latency.
-pub const LONGEST: Duration = Duration::from_secs(3600);
+pub const LONGEST: Duration = Duration::from_hours(1);
 
 /// How long something takes. All times in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

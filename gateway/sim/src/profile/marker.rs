@@ -66,8 +66,7 @@ const OPEN: &str = "@sim ";
 impl Marker {
     /// The marker as prompt text.
     pub fn text(&self) -> String {
-        let json = serde_json::to_string(self).expect("a marker holds only strings and numbers");
-        format!("{OPEN}{json} @")
+        format!("{OPEN}{} @", serde_json::json!(self))
     }
 
     /// Obeys every marker of `text` that is meant for `provider`.

@@ -188,10 +188,10 @@ async fn document(turn: Turn, script: &Script, text: String) -> Document {
     let bytes = Bytes::from(text);
     match script.fault {
         Some(Fault::Stall | Fault::StallAtToken(_)) => std::future::pending().await,
-        Some(Fault::CutAtByte(at)) => Document::cut(turn, bytes, usize::try_from(at).unwrap_or(usize::MAX)),
+        Some(Fault::CutAtByte(at)) => Document::cut(turn, &bytes, usize::try_from(at).unwrap_or(usize::MAX)),
         Some(Fault::CutAtToken(_)) => {
             let half = bytes.len() / 2;
-            Document::cut(turn, bytes, half)
+            Document::cut(turn, &bytes, half)
         }
         Some(Fault::BrokenFrames | Fault::EndEarly(_) | Fault::ErrorInStream(_)) => {
             let half = bytes.slice(..bytes.len() / 2);

@@ -32,7 +32,7 @@ impl Document {
     }
 
     /// The first `bytes` of `text`, then an aborted connection.
-    pub(crate) fn cut(turn: Turn, text: Bytes, bytes: usize) -> Self {
+    pub(crate) fn cut(turn: Turn, text: &Bytes, bytes: usize) -> Self {
         let announced = text.len() as u64;
         // At least one announced byte is missing, else the answer would be whole.
         let rest = text.slice(..bytes.min(text.len().saturating_sub(1)));
