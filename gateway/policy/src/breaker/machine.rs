@@ -6,8 +6,8 @@ use super::backoff;
 use super::ramp;
 use super::slow::{Ejection, Step};
 use super::state::{Cause, Change, Outcome, Pass, Refusal, Rule, State};
-use super::votes::Votes;
 use crate::time::Moment;
+use crate::window::Window;
 
 /// Probes that must pass before a route recovers.
 const PROBES: u32 = 3;
@@ -30,7 +30,7 @@ pub struct Breaker {
     /// Openings since the route was last healthy.
     openings: u32,
     consecutive: u32,
-    results: Votes,
+    results: Window,
     throttled_until: Moment,
     throttles: u32,
     slow: Ejection,
@@ -47,7 +47,7 @@ impl Breaker {
             generation: 0,
             openings: 0,
             consecutive: 0,
-            results: Votes::new(rule.window),
+            results: Window::new(rule.window),
             throttled_until: Moment::ZERO,
             throttles: 0,
             slow: Ejection::new(&rule),
@@ -58,7 +58,7 @@ impl Breaker {
     /// Takes an edited rule; evidence is kept unless the window changed.
     pub fn set_rule(&mut self, rule: Rule) {
         if rule.window != self.rule.window {
-            self.results = Votes::new(rule.window);
+            self.results = Window::new(rule.window);
             self.slow = Ejection::new(&rule);
         }
         self.rule = rule;

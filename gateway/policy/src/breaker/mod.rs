@@ -26,7 +26,6 @@ mod slow;
 mod state;
 #[cfg(test)]
 mod tests;
-mod votes;
 
 pub use machine::Breaker;
 pub use ramp::RampUp;

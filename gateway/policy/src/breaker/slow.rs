@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use super::ramp::next_up;
 use super::state::Rule;
-use super::votes::Votes;
 use crate::time::Moment;
+use crate::window::Window;
 
 const FULL: u16 = 1_000;
 const FLOOR: u16 = 20;
@@ -28,7 +28,7 @@ const FRESH: u64 = 3;
 pub(super) struct Ejection {
     weight: u16,
     stepped: Moment,
-    recent: Votes,
+    recent: Window,
     fresh_fast: u64,
     fresh_slow: u64,
 }
@@ -49,7 +49,7 @@ impl Ejection {
         Self {
             weight: FULL,
             stepped: Moment::ZERO,
-            recent: Votes::new(rule.window),
+            recent: Window::new(rule.window),
             fresh_fast: 0,
             fresh_slow: 0,
         }
