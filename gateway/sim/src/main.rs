@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser};
 use hedgerow_sim::{
     Dialect, Profile, Provider, ProviderConfig,
     traffic::{Arrivals, OpenLoop, RequestKind, Tally, Target, TrafficClass},
@@ -19,12 +19,6 @@ use serde_json::{Value, json};
 #[derive(Debug, Parser)]
 #[command(version)]
 enum Command {
-    #[command(subcommand)]
-    Run(Run),
-}
-
-#[derive(Debug, Subcommand)]
-enum Run {
     /// Serve a scripted provider until the process is ended.
     Provider(ProviderArgs),
     /// Send open-loop traffic and print what it measured.
@@ -95,10 +89,9 @@ struct TrafficArgs {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let Command::Run(run) = Command::parse();
-    match run {
-        Run::Provider(args) => provider(args).await,
-        Run::Traffic(args) => traffic(args).await,
+    match Command::parse() {
+        Command::Provider(args) => provider(args).await,
+        Command::Traffic(args) => traffic(args).await,
     }
 }
 
