@@ -62,7 +62,7 @@ impl ErrorBody {
     pub fn in_success(body: &[u8]) -> Option<Self> {
         let object = outer(body)?;
         let says_error = |(key, value): (&[u8], &[u8])| match key {
-            b"error" => !matches!(value, b"null" | b"\"\"" | b"{}" | b"false" | b"0" | b"[]"),
+            b"error" => is_failure(value),
             b"type" | b"object" => value == br#""error""#,
             b"__type" => true,
             _ => false,
@@ -128,6 +128,11 @@ impl ErrorBody {
             self.detail = inner(item, b"reason").or(self.detail.take());
         }
     }
+}
+
+/// Whether a top-level `error` says that something failed; SDKs take any value that is true in Python.
+pub(super) fn is_failure(error: &[u8]) -> bool {
+    !matches!(error, b"null" | b"\"\"" | b"{}" | b"false" | b"0" | b"[]")
 }
 
 /// The object that holds the error: Google wraps it in an array, a failed Responses event in `response`.

@@ -250,6 +250,22 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
+/// Walks a whole object; whether it could be read to its end.
+#[inline]
+pub fn each<'a>(value: &'a [u8], mut entry: impl FnMut(&'a [u8], &'a [u8])) -> bool {
+    let mut entries = entries(value);
+    if !entries.open {
+        return false;
+    }
+    loop {
+        match entries.step(|_| ()) {
+            Ok(Some((key, value, ()))) => entry(key, value),
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
 /// The items of an array, in order. Anything else than an array has none.
 #[derive(Debug, Clone)]
 pub struct Items<'a> {

@@ -9,8 +9,11 @@
 //! It refuses to translate between dialects and to parse whole bodies into trees.
 
 pub mod answer;
+pub mod complete;
 pub mod dialect;
+pub mod eligibility;
 pub mod error_body;
+pub mod error_table;
 pub mod headers;
 pub mod json;
 pub mod path;
@@ -18,4 +21,5 @@ pub mod retry_after;
 pub mod scan;
 pub mod splice;
 pub mod sse;
+pub mod token;
 pub mod usage;

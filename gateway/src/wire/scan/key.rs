@@ -54,7 +54,6 @@ mod table {
         ContextManagement = "context_management",
         Fallbacks = "fallbacks",
         Plugins = "plugins",
-        Models = "models",
         N = "n",
         BestOf = "best_of",
         MaxTokens = "max_tokens",
