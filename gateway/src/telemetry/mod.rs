@@ -1,0 +1,5 @@
+//! What people and dashboards see of a running gateway: metrics and logs. Records are in [`crate::settle`].
+
+mod family;
+pub mod log;
+pub mod metrics;
