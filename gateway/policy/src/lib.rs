@@ -26,6 +26,7 @@ pub mod budget;
 pub mod delay;
 pub mod draw;
 pub mod gate;
+pub mod guardrail;
 pub mod lane;
 pub mod latency;
 pub mod ledger;

@@ -1,0 +1,65 @@
+//! S10: signals at their threshold with noise settle; a real breach is seen.
+
+use super::*;
+use crate::draw::{Key, Purpose, unit};
+
+/// Runs `minutes` with one look every 5 s. Each bucket of 10 s has 1,000 originals while hedging at full share, and
+/// `per_mille(second)` of them hedged. Data from before the last trip and before a trial does not count.
+fn run(minutes: u64, per_mille: impl Fn(u64) -> f64) -> Vec<Transition> {
+    let rules = Rules { ramp: Ramp { start_percent: 100, ..Rules::default().ramp }, ..Rules::default() };
+    let (mut latch, _) = step(&Latch::default(), &rules, &enforce(), &Evaluation::default(), at(0));
+    let (mut ring, mut transitions) = (Ring::new(), Vec::new());
+    for second in (5..minutes * 60).step_by(5) {
+        let now = at(second);
+        if latch.hedging() {
+            *ring.at(now) += &tally(500, (per_mille(second) / 2.0) as u64);
+        }
+        let (next, transition) = step(&latch, &rules, &enforce(), &look(&ring, now, &rules), now);
+        if transition.is_some() {
+            ring = Ring::new();
+        }
+        latch = next;
+        transitions.extend(transition);
+    }
+    transitions
+}
+
+#[test]
+fn noise_around_the_threshold_makes_at_most_one_transition_in_ten_minutes() {
+    for seed in 0..20 {
+        let key = Key::new([seed; 16]);
+        let noisy = |second| 80.0 * (0.9 + 0.2 * unit(key.draw(u128::from(second / 10), Purpose::Sample)));
+        let transitions = run(120, noisy);
+        assert!(transitions.len() <= 12, "{} transitions in 2 h with seed {seed}", transitions.len());
+        assert!(transitions.len() % 2 == 1, "it ends suspended, waiting for a person");
+    }
+}
+
+#[test]
+fn noise_around_the_rearm_value_trips_nothing() {
+    let key = Key::new([9; 16]);
+    let noisy = |second| 60.0 * (0.9 + 0.2 * unit(key.draw(u128::from(second / 10), Purpose::Sample)));
+    assert_eq!(run(120, noisy), []);
+}
+
+#[test]
+fn a_real_breach_is_tripped_within_ninety_seconds() {
+    let breach = |second| if second < 600 { 47.5 } else { 150.0 };
+    let first = run(30, breach).into_iter().next().expect("a trip");
+    assert_eq!(first.cause, Cause::Tripped);
+    let took = first.at - at(600);
+    assert!(took <= Duration::from_secs(90), "{took:?}");
+}
+
+#[test]
+fn a_breach_that_ends_is_followed_by_a_trial_and_by_hedging() {
+    let breach = |second| if (600..700).contains(&second) { 150.0 } else { 47.5 };
+    let causes: Vec<Cause> = run(60, breach).iter().map(|transition| transition.cause).collect();
+    assert_eq!(causes, [Cause::Tripped, Cause::CooldownOver, Cause::TrialPassed]);
+}
+
+#[test]
+fn the_same_inputs_give_the_same_transitions() {
+    let wave = |second: u64| 60.0 + (second % 300) as f64 / 3.0;
+    assert_eq!(run(120, wave), run(120, wave));
+}
