@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::draw::within;
 
 /// Least and most time a route is throttled, whatever it asked for.
-pub(super) const THROTTLE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+pub(super) const THROTTLE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 /// Most time of a throttle that named no figure.
 const UNNAMED: Duration = Duration::from_secs(30);
 /// How long a quota or billing refusal keeps a route open, and the most it may ask for.
-const QUOTA: (Duration, Duration) = (Duration::from_secs(300), Duration::from_secs(3_600));
+const QUOTA: (Duration, Duration) = (Duration::from_mins(5), Duration::from_hours(1));
 
 /// Equal jitter: half of the doubled time is certain, the other half is drawn. `times` counts earlier openings.
 pub(super) fn open_for(base: Duration, max: Duration, times: u32, draw: u64) -> Duration {
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn opening_doubles_with_equal_jitter_up_to_its_maximum() {
-        let (base, max) = (Duration::from_secs(5), Duration::from_secs(300));
+        let (base, max) = (Duration::from_secs(5), Duration::from_mins(5));
         for (times, full) in [(0, 5_000), (1, 10_000), (5, 160_000), (6, 300_000), (99, 300_000)] {
             assert_eq!(open_for(base, max, times, 0), Duration::from_millis(full / 2));
             let most = open_for(base, max, times, u64::MAX);
@@ -52,6 +52,6 @@ mod tests {
         }
         assert!(throttle_for(Some(Duration::ZERO), 0, 0) >= Duration::from_secs(1));
         assert!(throttle_for(None, 20, u64::MAX) <= UNNAMED);
-        assert_eq!(quota_for(Some(Duration::from_secs(1))), Duration::from_secs(300));
+        assert_eq!(quota_for(Some(Duration::from_secs(1))), Duration::from_mins(5));
     }
 }

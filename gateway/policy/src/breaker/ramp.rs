@@ -38,7 +38,7 @@ pub struct RampUp {
 
 impl Default for RampUp {
     fn default() -> Self {
-        Self { start_percent: 5, every: Duration::from_secs(60) }
+        Self { start_percent: 5, every: Duration::from_mins(1) }
     }
 }
 

@@ -19,7 +19,7 @@ const FULL: u16 = 1_000;
 const FLOOR: u16 = 20;
 const LOWER_EVERY: Duration = Duration::from_secs(5);
 const RAISE_EVERY: Duration = Duration::from_secs(10);
-const PROBE_AFTER: Duration = Duration::from_secs(60);
+const PROBE_AFTER: Duration = Duration::from_mins(1);
 /// Fresh samples that decide at a lowered weight.
 const FRESH: u64 = 3;
 

@@ -35,7 +35,7 @@ impl Default for Rule {
             min_requests: 20,
             window: Duration::from_secs(30),
             open_for: Duration::from_secs(5),
-            max_open_for: Duration::from_secs(300),
+            max_open_for: Duration::from_mins(5),
         }
     }
 }

@@ -188,10 +188,7 @@ proptest! {
                 Step::Take(hedge) => {
                     let before = (model.balance_milli(), pod.balance_milli());
                     let spend = if hedge { Spend::Hedge } else { Spend::Retry };
-                    match take(&model, &pod, spend, now) {
-                        Ok(grant) => grants.push(grant),
-                        Err(_) => prop_assert_eq!((model.balance_milli(), pod.balance_milli()), before),
-                    }
+                    if let Ok(grant) = take(&model, &pod, spend, now) { grants.push(grant) } else { prop_assert_eq!((model.balance_milli(), pod.balance_milli()), before) }
                 }
                 Step::Refund => {
                     if let Some(grant) = grants.pop() {

@@ -14,7 +14,7 @@ use crate::time::Moment;
 
 const DAY: u64 = 86_400;
 /// Time without a suspension after which cooldowns start small again.
-const CLEAN: Duration = Duration::from_secs(3_600);
+const CLEAN: Duration = Duration::from_hours(1);
 
 /// One look: the old latch and what is known now give the new latch, and at most one transition.
 /// In a trial the evaluation must cover the trial only, or the breach that led to it would end it.

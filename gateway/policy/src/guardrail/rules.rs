@@ -114,7 +114,7 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            window: Duration::from_secs(300),
+            window: Duration::from_mins(5),
             min_requests: 200,
             duplicate_rate: Maximum { trip_percent: 8, rearm_percent: 6 },
             extra_spend: Maximum { trip_percent: 6, rearm_percent: 4 },
@@ -125,13 +125,13 @@ impl Default for Rules {
             median_shift_trip_percent: 50,
             daily_spend_micros: None,
             recovery: Recovery::Automatic,
-            cooldown: Duration::from_secs(60),
-            max_cooldown: Duration::from_secs(30 * 60),
-            trial_for: Duration::from_secs(300),
+            cooldown: Duration::from_mins(1),
+            max_cooldown: Duration::from_mins(30),
+            trial_for: Duration::from_mins(5),
             trial_hedges: 100,
             max_trips_per_day: 6,
-            ramp: Ramp { start_percent: 25, grow_percent: 50, every: Duration::from_secs(15 * 60) },
-            blind_after: Duration::from_secs(30 * 60),
+            ramp: Ramp { start_percent: 25, grow_percent: 50, every: Duration::from_mins(15) },
+            blind_after: Duration::from_mins(30),
             blind_action: BlindAction::Suspend,
         }
     }
@@ -145,6 +145,6 @@ impl Rules {
 
     /// Shortest time in a state, trips and people aside.
     pub fn dwell(&self) -> Duration {
-        self.cooldown.min(Duration::from_secs(60))
+        self.cooldown.min(Duration::from_mins(1))
     }
 }

@@ -16,7 +16,7 @@ impl Lanes {
     pub(super) fn dispatch(&mut self, now: Moment) {
         while self.in_flight < self.max_in_flight {
             let Some((index, at)) = self.choose() else { return };
-            let Some(waiter) = self.lanes[index].queue.remove(at) else { return };
+            let Some(waiter) = self.all[index].queue.remove(at) else { return };
             self.leave(index, &waiter);
             let ticket = Ticket { lane: LaneId(index as u16), serial: waiter.serial };
             let permit = self.start(now, index, waiter.tenant, waiter.returning, now - waiter.since);
@@ -27,7 +27,7 @@ impl Lanes {
     /// The lane and the waiter that are next.
     fn choose(&mut self) -> Option<(usize, usize)> {
         let below_guarantee = |index: usize| {
-            let lane = &self.lanes[index];
+            let lane = &self.all[index];
             lane.in_flight < percent(self.max_in_flight, lane.rule.guaranteed_percent)
         };
         let order = || self.order.iter().map(|index| usize::from(*index));
@@ -47,7 +47,7 @@ impl Lanes {
 
     /// The first waiter of a lane that may run now.
     fn servable(&self, index: usize) -> Option<(usize, usize)> {
-        let lane = &self.lanes[index];
+        let lane = &self.all[index];
         if lane.queue.is_empty() || lane.in_flight >= self.limit(index) {
             return None;
         }

@@ -43,7 +43,7 @@ pub struct Lanes {
     pub(super) max_in_flight: u32,
     pub(super) in_flight: u32,
     pub(super) queued: usize,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) all: Vec<Lane>,
     /// Lane indices, highest priority first.
     pub(super) order: Vec<u16>,
     pub(super) tenants: Tenants,
@@ -59,7 +59,7 @@ impl Lanes {
             max_in_flight: max_in_flight.max(1),
             in_flight: 0,
             queued: 0,
-            lanes: Vec::new(),
+            all: Vec::new(),
             order: Vec::new(),
             tenants: Tenants::default(),
             wakes: VecDeque::new(),
@@ -88,11 +88,11 @@ impl Lanes {
             retired: false,
         };
         let free =
-            self.lanes.iter().position(|lane| lane.retired && lane.in_flight == 0 && lane.queue.is_empty());
-        let index = free.unwrap_or(self.lanes.len());
-        match self.lanes.get_mut(index) {
+            self.all.iter().position(|lane| lane.retired && lane.in_flight == 0 && lane.queue.is_empty());
+        let index = free.unwrap_or(self.all.len());
+        match self.all.get_mut(index) {
             Some(place) => *place = lane,
-            None => self.lanes.push(lane),
+            None => self.all.push(lane),
         }
         self.sort();
         LaneId(index as u16)
@@ -100,7 +100,7 @@ impl Lanes {
 
     /// Takes an edited rule; what runs and waits stays.
     pub fn update(&mut self, id: LaneId, rule: Rule) {
-        let lane = &mut self.lanes[usize::from(id.0)];
+        let lane = &mut self.all[usize::from(id.0)];
         lane.limiter.set_rule(rule.limiter);
         lane.rule = rule;
         self.sort();
@@ -109,8 +109,8 @@ impl Lanes {
     /// Removes a lane: what runs finishes, what waits and arrives is shed.
     pub fn retire(&mut self, now: Moment, id: LaneId) {
         let lane = usize::from(id.0);
-        self.lanes[lane].retired = true;
-        while let Some(waiter) = self.lanes[lane].queue.pop_front() {
+        self.all[lane].retired = true;
+        while let Some(waiter) = self.all[lane].queue.pop_front() {
             self.leave(lane, &waiter);
             self.shed_waiter(now, lane, &waiter, ShedReason::LaneRetired);
         }
@@ -133,13 +133,13 @@ impl Lanes {
 
     /// What the user action of this permit says about the load; at its first token, at most once.
     pub fn sample(&mut self, permit: &Permit, sample: Sample) {
-        self.lanes[usize::from(permit.lane.0)].limiter.record(permit.admitted, sample);
+        self.all[usize::from(permit.lane.0)].limiter.record(permit.admitted, sample);
     }
 
     /// The user action has ended, however it ended.
     #[expect(clippy::needless_pass_by_value, reason = "a permit is given back once; taking it says so")]
     pub fn release(&mut self, now: Moment, permit: Permit) {
-        let lane = &mut self.lanes[usize::from(permit.lane.0)];
+        let lane = &mut self.all[usize::from(permit.lane.0)];
         lane.in_flight = lane.in_flight.saturating_sub(1);
         lane.tenants.end(permit.tenant);
         lane.reservation.drained(now);
@@ -159,8 +159,8 @@ impl Lanes {
     /// The client of a waiting user action has gone. `Some` when it had just been admitted: release that.
     pub fn abandon(&mut self, ticket: Ticket) -> Option<Permit> {
         let lane = usize::from(ticket.lane.0);
-        if let Some(at) = self.lanes[lane].queue.iter().position(|waiter| waiter.serial == ticket.serial) {
-            let waiter = self.lanes[lane].queue.remove(at)?;
+        if let Some(at) = self.all[lane].queue.iter().position(|waiter| waiter.serial == ticket.serial) {
+            let waiter = self.all[lane].queue.remove(at)?;
             self.leave(lane, &waiter);
             return None;
         }
@@ -174,11 +174,11 @@ impl Lanes {
 
     /// Lets time act: limiter windows end, waiters run out of patience, freed places are given away.
     pub fn tick(&mut self, now: Moment) {
-        for index in 0..self.lanes.len() {
-            let lane = &mut self.lanes[index];
+        for index in 0..self.all.len() {
+            let lane = &mut self.all[index];
             lane.limiter.tick(now, lane.in_flight, lane.typical_stream);
-            while let Some(at) = self.lanes[index].queue.iter().position(|waiter| waiter.until <= now) {
-                let Some(waiter) = self.lanes[index].queue.remove(at) else { break };
+            while let Some(at) = self.all[index].queue.iter().position(|waiter| waiter.until <= now) {
+                let Some(waiter) = self.all[index].queue.remove(at) else { break };
                 self.leave(index, &waiter);
                 self.shed_waiter(now, index, &waiter, ShedReason::QueueTimeout);
             }
@@ -195,7 +195,7 @@ impl Lanes {
 
     /// When the next waiter runs out of patience.
     pub fn next_expiry(&self) -> Option<Moment> {
-        self.lanes.iter().flat_map(|lane| &lane.queue).map(|waiter| waiter.until).min()
+        self.all.iter().flat_map(|lane| &lane.queue).map(|waiter| waiter.until).min()
     }
 
     /// Running user actions of the pod.
@@ -205,7 +205,7 @@ impl Lanes {
 
     /// One lane as metrics see it.
     pub fn view(&self, now: Moment, id: LaneId) -> View {
-        let lane = &self.lanes[usize::from(id.0)];
+        let lane = &self.all[usize::from(id.0)];
         View {
             limit: lane.limiter.limit(),
             effective_limit: self.limit(usize::from(id.0)),
@@ -218,14 +218,14 @@ impl Lanes {
 
     /// The smaller of the adaptive limit and the ceiling, at least 1.
     pub(super) fn limit(&self, index: usize) -> u32 {
-        let lane = &self.lanes[index];
+        let lane = &self.all[index];
         let ceiling = percent(self.max_in_flight, lane.rule.ceiling_percent.clamp(1, 100));
         lane.limiter.limit().min(ceiling).max(1)
     }
 
     /// Why one more of this tenant may not run now.
     pub(super) fn refusal(&self, index: usize, tenant: u64) -> Option<ShedReason> {
-        let lane = &self.lanes[index];
+        let lane = &self.all[index];
         let limit = self.limit(index);
         let weight = lane.rule.weight(tenant);
         let max_share = lane.rule.tenant_max_share_percent.clamp(1, 100);
@@ -254,7 +254,7 @@ impl Lanes {
         returning: bool,
         waited: Duration,
     ) -> Permit {
-        let lane = &mut self.lanes[index];
+        let lane = &mut self.all[index];
         lane.in_flight += 1;
         lane.limiter.in_flight(lane.in_flight);
         lane.tenants.start(tenant, lane.rule.weight(tenant));
@@ -268,14 +268,14 @@ impl Lanes {
 
     /// A waiter has left its queue.
     pub(super) fn leave(&mut self, index: usize, waiter: &Waiter) {
-        self.lanes[index].tenants.leave(waiter.tenant);
+        self.all[index].tenants.leave(waiter.tenant);
         self.tenants.leave(waiter.tenant);
         self.queued -= 1;
     }
 
     fn queue(&mut self, now: Moment, index: usize, request: &Request, full: ShedReason) -> Arrival {
         let limit = self.limit(index);
-        let lane = &mut self.lanes[index];
+        let lane = &mut self.all[index];
         let depth = match lane.rule.max_depth_percent {
             0 => 0,
             share => percent(limit, share).max(1),
@@ -298,7 +298,7 @@ impl Lanes {
 
     fn shed(&mut self, now: Moment, index: usize, reason: ShedReason) -> Shed {
         let limit = self.limit(index);
-        let lane = &mut self.lanes[index];
+        let lane = &mut self.all[index];
         lane.last_shed = Some(now);
         let bounds = (lane.rule.retry_after_min, lane.rule.retry_after_max);
         Shed { reason, retry_after: lane.reservation.reserve(now, limit, bounds) }
@@ -311,8 +311,8 @@ impl Lanes {
     }
 
     fn sort(&mut self) {
-        self.order = (0..self.lanes.len() as u16).collect();
-        let lanes = &self.lanes;
+        self.order = (0..self.all.len() as u16).collect();
+        let lanes = &self.all;
         self.order.sort_by_key(|index| std::cmp::Reverse(lanes[usize::from(*index)].rule.priority));
     }
 }

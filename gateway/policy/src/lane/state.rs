@@ -45,7 +45,7 @@ impl Default for Rule {
             max_wait: Duration::from_millis(500),
             max_depth_percent: 25,
             retry_after_min: Duration::from_secs(1),
-            retry_after_max: Duration::from_secs(60),
+            retry_after_max: Duration::from_mins(1),
         }
     }
 }

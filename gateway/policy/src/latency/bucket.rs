@@ -54,7 +54,10 @@ mod tests {
         for bucket in 0..BUCKETS as u16 {
             assert_eq!(bucket_of(lower_bound(bucket)), bucket);
             if bucket < LAST {
-                assert_eq!(bucket_of(upper_bound(bucket) - Duration::from_nanos(1)), bucket);
+                assert_eq!(
+                    bucket_of(upper_bound(bucket).checked_sub(Duration::from_nanos(1)).unwrap()),
+                    bucket
+                );
                 assert_eq!(upper_bound(bucket), lower_bound(bucket + 1));
             }
         }
@@ -64,7 +67,7 @@ mod tests {
     fn the_range_is_8_ms_to_300_s_with_open_ends() {
         assert_eq!(bucket_of(Duration::from_micros(7_999)), 0);
         assert_eq!(bucket_of(Duration::from_millis(8)), 1);
-        assert!(bucket_of(Duration::from_secs(300)) < LAST);
+        assert!(bucket_of(Duration::from_mins(5)) < LAST);
         assert_eq!(bucket_of(Duration::from_secs(312)), LAST);
         assert_eq!(bucket_of(Duration::MAX), LAST);
     }
@@ -73,7 +76,7 @@ mod tests {
     fn no_bucket_is_wider_than_a_sixteenth_of_its_lower_bound() {
         for bucket in 1..LAST {
             let low = lower_bound(bucket);
-            assert!((upper_bound(bucket) - low) * 16 <= low + Duration::from_nanos(1));
+            assert!(upper_bound(bucket).checked_sub(low).unwrap() * 16 <= low + Duration::from_nanos(1));
         }
     }
 }

@@ -149,7 +149,7 @@ impl Curve {
         if high == Duration::MAX {
             return before;
         }
-        let inside = (t - low).as_secs_f64() / (high - low).as_secs_f64();
+        let inside = t.saturating_sub(low).as_secs_f64() / high.saturating_sub(low).as_secs_f64();
         before + (after - before) * inside
     }
 
@@ -191,7 +191,7 @@ impl Curve {
                 }
                 let drop = before - after;
                 let inside = if drop > 0.0 { ((before - target) / drop).clamp(0.0, 1.0) } else { 0.0 };
-                return Quantile::At(low + (high - low).mul_f64(inside));
+                return Quantile::At(low + high.saturating_sub(low).mul_f64(inside));
             }
             before = after;
         }

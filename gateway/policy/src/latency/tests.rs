@@ -12,8 +12,12 @@ fn ms(millis: u64) -> Duration {
 
 fn counts(events: &[u64], censored: &[u64]) -> Counts {
     let mut counts = Counts::new();
-    events.iter().for_each(|t| counts.event(ms(*t)));
-    censored.iter().for_each(|t| counts.censor(ms(*t)));
+    for t in events {
+        counts.event(ms(*t));
+    }
+    for t in censored {
+        counts.censor(ms(*t));
+    }
     counts
 }
 
@@ -95,7 +99,7 @@ fn dropping_losers_would_halve_the_quantile_that_censoring_keeps() {
 fn a_cell_with_few_samples_is_filled_up_from_its_parents() {
     let cell = Decayed::from(&counts(&[100; 20], &[]));
     let parent = Decayed::from(&counts(&[1_000; 60], &[]));
-    let grand = Decayed::from(&counts(&[10_000; 5_000], &[]));
+    let grand = Decayed::from(&counts(&vec![10_000; 5_000], &[]));
     let curve = Curve::blended(&[&cell, &parent, &grand], &[]);
     assert!((curve.effective_samples() - PSEUDO_SAMPLES).abs() < 1e-9);
     assert!((after(&curve, 100) - 0.8).abs() < 1e-9);

@@ -28,8 +28,8 @@ pub fn win_probability(primary: &Curve, alternate: &Curve, age: Duration) -> Opt
         let mass = before - after;
         if mass > 0.0 {
             let from = lower_bound(bucket as u16).max(age);
-            let middle = from + (upper_bound(bucket as u16) - from) / 2;
-            won += mass * (1.0 - alternate.survival(middle - age));
+            let middle = from + upper_bound(bucket as u16).saturating_sub(from) / 2;
+            won += mass * (1.0 - alternate.survival(middle.saturating_sub(age)));
         }
         before = after;
     }

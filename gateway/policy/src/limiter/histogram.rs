@@ -33,7 +33,7 @@ impl Histogram {
             let count = f64::from(*count);
             if below + count >= half {
                 let (low, high) = (lower_bound(bucket as u16), upper_bound(bucket as u16));
-                let width = if high == Duration::MAX { Duration::ZERO } else { high - low };
+                let width = if high == Duration::MAX { Duration::ZERO } else { high.saturating_sub(low) };
                 return Some(low + width.mul_f64((half - below) / count));
             }
             below += count;

@@ -36,8 +36,9 @@ impl Cohort {
 }
 
 /// Hedging on at 100 % from second 0.
-fn active(rules: Rules) -> Cohort {
-    let mut cohort = Cohort::new(Rules { ramp: Ramp { start_percent: 100, ..rules.ramp }, ..rules });
+fn active(mut rules: Rules) -> Cohort {
+    rules.ramp.start_percent = 100;
+    let mut cohort = Cohort::new(rules);
     assert_eq!(cohort.look(0, 50), Some((State::Active, Cause::ModeChanged)));
     cohort.rules.ramp.start_percent = 25;
     cohort
@@ -123,11 +124,11 @@ fn a_clean_hour_makes_cooldowns_small_again() {
     cohort.look(100, 90);
     cohort.blank(160);
     cohort.look(220, 50);
-    assert_eq!(cohort.latch.cooldown, Duration::from_secs(60));
+    assert_eq!(cohort.latch.cooldown, Duration::from_mins(1));
     cohort.look(220 + 3_600, 50);
     assert_eq!(cohort.latch.cooldown, Duration::ZERO);
     cohort.look(220 + 3_601, 90);
-    assert_eq!(cohort.latch.cooldown, Duration::from_secs(60));
+    assert_eq!(cohort.latch.cooldown, Duration::from_mins(1));
 }
 
 #[test]
