@@ -3,12 +3,12 @@
 //! Why it exists: a 200 proves nothing. Proxies answer HTML, OpenRouter keeps 200 once a model has started and puts
 //! the error into the body, broken servers send half an object. Such an attempt loses, and another may still win.
 //!
-//! Inputs: the bytes of a 2xx answer. Outputs: what it holds, or why it is none. Invariants: two linear walks, no
+//! Inputs: the bytes of a 2xx answer. Outputs: what it holds, or why it is none. Invariants: one walk over the whole and one over each part, no
 //! allocation unless it is an error; an empty answer that says it finished is valid, because models may say nothing.
 //! It refuses to judge content.
 
 use super::dialect::Operation;
-use super::error_body::ErrorBody;
+use super::error_body::{self, ErrorBody};
 use super::json;
 use super::usage::{Meter, Usage};
 
@@ -62,14 +62,11 @@ pub fn check(operation: Operation, body: &[u8]) -> Result<Answer<'_>, Broken> {
     match body.first() {
         None => return Err(Broken::Empty),
         Some(b'<') => return Err(Broken::Html),
-        Some(b'{') if json::is_one_value(body) => {}
-        Some(_) => return Err(Broken::NotJson),
-    }
-    if let Some(error) = ErrorBody::in_success(body) {
-        return Err(Broken::Error(Box::new(error)));
+        Some(_) => {}
     }
     let mut parts = Parts::default();
-    json::each(body, |key, value| match key {
+    let mut failed = false;
+    let end = json::each(body, |key, value| match key {
         b"choices" => parts.choices = value,
         b"content" => parts.content = value,
         b"output" => parts.output = value,
@@ -78,8 +75,14 @@ pub fn check(operation: Operation, body: &[u8]) -> Result<Answer<'_>, Broken> {
         b"status" => parts.status = value,
         b"stop_reason" => parts.stop_reason = value,
         b"input_tokens" => parts.input_tokens = value,
-        _ => {}
+        _ => failed |= error_body::says_error(key, value),
     });
+    if end != Some(body.len()) {
+        return Err(Broken::NotJson);
+    }
+    if failed {
+        return Err(Broken::Error(Box::new(ErrorBody::parse(body).unwrap_or_default())));
+    }
     let (finish, finished) = match operation {
         Operation::ChatCompletions => choices(parts.choices, b"message", "choices[].message")?,
         Operation::Completions => choices(parts.choices, b"text", "choices[].text")?,

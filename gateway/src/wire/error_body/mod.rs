@@ -61,13 +61,10 @@ impl ErrorBody {
     /// counts: a filled `error`, or a type or object of that name.
     pub fn in_success(body: &[u8]) -> Option<Self> {
         let object = outer(body)?;
-        let says_error = |(key, value): (&[u8], &[u8])| match key {
-            b"error" => is_failure(value),
-            b"type" | b"object" => value == br#""error""#,
-            b"__type" => true,
-            _ => false,
-        };
-        json::entries(object).any(says_error).then(|| Self::parse(object)).flatten()
+        json::entries(object)
+            .any(|(key, value)| says_error(key, value))
+            .then(|| Self::parse(object))
+            .flatten()
     }
 
     fn fields(&mut self, object: &[u8]) {
@@ -127,6 +124,16 @@ impl ErrorBody {
             self.wait = delay.or(self.wait);
             self.detail = inner(item, b"reason").or(self.detail.take());
         }
+    }
+}
+
+/// Whether a top-level entry is one that no success has.
+pub(super) fn says_error(key: &[u8], value: &[u8]) -> bool {
+    match key {
+        b"error" => is_failure(value),
+        b"type" | b"object" => value == br#""error""#,
+        b"__type" => true,
+        _ => false,
     }
 }
 

@@ -17,7 +17,7 @@ impl StreamReader {
     pub(super) fn chat(&mut self, data: &[u8]) -> Signal {
         let mut chunk = Chunk::default();
         let mut usage = false;
-        let readable = json::each(data, |key, value| match key {
+        let end = json::each(data, |key, value| match key {
             b"choices" => json::items(value).for_each(|choice| self.choice(choice, &mut chunk)),
             b"usage" if value.starts_with(b"{") => {
                 self.meter.add(value);
@@ -26,7 +26,7 @@ impl StreamReader {
             b"error" => chunk.failed |= is_failure(value),
             _ => {}
         });
-        if !readable {
+        if end != Some(data.len()) {
             self.spoiled = true;
             return Signal::NotToken;
         }

@@ -9,7 +9,7 @@ impl StreamReader {
         let (mut delta, mut block, mut message, mut usage): (&[u8], &[u8], &[u8], &[u8]) =
             (b"", b"", b"", b"");
         let mut broken = false;
-        let readable = json::each(data, |key, value| match key {
+        let end = json::each(data, |key, value| match key {
             b"type" => kind = json::inside(value).unwrap_or(kind),
             b"delta" => delta = value,
             b"content_block" => block = value,
@@ -18,7 +18,7 @@ impl StreamReader {
             b"error" => broken |= is_failure(value),
             _ => {}
         });
-        if !readable {
+        if end != Some(data.len()) {
             self.spoiled = true;
             return Signal::NotToken;
         }

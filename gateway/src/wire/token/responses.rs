@@ -19,7 +19,7 @@ impl StreamReader {
         let mut kind = event.unwrap_or_default();
         let (mut delta, mut response, mut item): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
         let mut broken = false;
-        let readable = json::each(data, |key, value| match key {
+        let end = json::each(data, |key, value| match key {
             b"type" => kind = json::inside(value).unwrap_or(kind),
             b"delta" => delta = value,
             b"response" => response = value,
@@ -27,7 +27,7 @@ impl StreamReader {
             b"error" => broken |= is_failure(value),
             _ => {}
         });
-        if !readable {
+        if end != Some(data.len()) {
             self.spoiled = true;
             return Signal::NotToken;
         }
