@@ -5,3 +5,6 @@
 
 pub mod domain;
 pub mod lint;
+pub mod render;
+pub mod scrape;
+pub mod status;

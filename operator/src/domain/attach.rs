@@ -78,7 +78,8 @@ fn routes<'a>(all: &'a [Route], verdicts: &mut Vec<Verdict>) -> Vec<&'a Route> {
             "the fleet has {MAX_ROUTES_PER_FLEET} routes already, which is the most that one can have: remove a route or \
              use another fleet"
         );
-        verdicts.push(Verdict::refused(kind, &route.name, route.generation, Reason::FleetFull, message));
+        let whole = Verdict::whole(kind, &route.name, route.generation);
+        verdicts.push(whole.refuse(Reason::FleetFull, "spec.gateway", message));
     }
     verdicts.extend(valid.iter().map(|route| Verdict::whole(kind, &route.name, route.generation)));
     valid
@@ -127,7 +128,7 @@ fn contested(policy: &Policy, conflicts: Vec<Conflict>, nothing_left: bool) -> V
          not in force here: {}. Rename the cohort or raise spec.priority",
         losses.join(", ")
     );
-    Verdict { acceptance, reason, message, conflicts, ..whole }
+    Verdict { acceptance, reason, message, field: "spec.cohorts".to_owned(), conflicts, ..whole }
 }
 
 fn lanes<'a>(all: &'a [Lane], verdicts: &mut Vec<Verdict>) -> Vec<&'a Lane> {
@@ -142,30 +143,32 @@ fn lanes<'a>(all: &'a [Lane], verdicts: &mut Vec<Verdict>) -> Vec<&'a Lane> {
                 verdicts.push(invalid(kind, lane, &problems));
                 continue;
             }
-            Some(first) if is_fallback(lane) => Some(format!(
-                "lane {} takes everything that no other lane takes, and a fleet has one such lane: add a match here or \
-                 there",
-                first.name
-            )),
-            _ if total > 100 => Some(format!(
-                "with this lane the guarantees of the fleet add up to {total} %: lower share.guaranteedPercent to {} or \
-                 less, or lower that of another lane",
-                100 - guaranteed
-            )),
+            Some(first) if is_fallback(lane) => Some(("spec.match", second_fallback(&first.name))),
+            _ if total > 100 => Some(("spec.share.guaranteedPercent", over_guaranteed(total, guaranteed))),
             _ => None,
         };
-        match conflict {
-            Some(message) => {
-                verdicts.push(Verdict::refused(kind, &lane.name, lane.generation, Reason::Conflicted, message));
-            }
-            None => {
-                guaranteed = total;
-                verdicts.push(Verdict::whole(kind, &lane.name, lane.generation));
-                in_force.push(lane);
-            }
+        let whole = Verdict::whole(kind, &lane.name, lane.generation);
+        if let Some((field, message)) = conflict {
+            verdicts.push(whole.refuse(Reason::Conflicted, field, message));
+        } else {
+            guaranteed = total;
+            verdicts.push(whole);
+            in_force.push(lane);
         }
     }
     in_force
+}
+
+fn second_fallback(first: &str) -> String {
+    format!("lane {first} takes everything that no other lane takes, and a fleet has one such lane: add a match here or there")
+}
+
+fn over_guaranteed(total: i32, before: i32) -> String {
+    format!(
+        "with this lane the guarantees of the fleet add up to {total} %: lower guaranteedPercent to {} or less, or lower \
+         that of another lane",
+        100 - before
+    )
 }
 
 /// Whether a lane takes what no other takes.
@@ -175,5 +178,6 @@ pub fn is_fallback(lane: &Lane) -> bool {
 
 fn invalid<S>(kind: Kind, object: &Object<S>, problems: &[Invalid]) -> Verdict {
     let text: Vec<_> = problems.iter().map(ToString::to_string).collect();
-    Verdict::refused(kind, &object.name, object.generation, Reason::Invalid, text.join("; "))
+    let field = problems.first().map(|problem| problem.path.clone()).unwrap_or_default();
+    Verdict::whole(kind, &object.name, object.generation).refuse(Reason::Invalid, &field, text.join("; "))
 }

@@ -17,6 +17,8 @@ pub struct Verdict {
     pub reason: Reason,
     /// Why, in a sentence that says what to do.
     pub message: String,
+    /// The field that decided, for example `spec.match`; empty when everything is in force.
+    pub field: String,
     /// Why it cannot be in force although it was accepted, as far as that is known without pods: `NoRoutes`.
     pub not_programmed: Option<(Reason, String)>,
     /// Cohorts that another policy has.
@@ -53,14 +55,15 @@ impl Verdict {
             acceptance: Acceptance::Whole,
             reason: Reason::Accepted,
             message: String::new(),
+            field: String::new(),
             not_programmed: None,
             conflicts: Vec::new(),
         }
     }
 
-    /// Nothing is in force.
-    pub(super) fn refused(kind: Kind, name: &str, generation: i64, reason: Reason, message: String) -> Self {
-        Self { acceptance: Acceptance::No, reason, message, ..Self::whole(kind, name, generation) }
+    /// Nothing is in force, because of one field.
+    pub(super) fn refuse(self, reason: Reason, field: &str, message: String) -> Self {
+        Self { acceptance: Acceptance::No, reason, message, field: field.to_owned(), ..self }
     }
 
     /// Whether any of it is in force.

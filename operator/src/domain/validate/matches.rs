@@ -1,5 +1,7 @@
 //! Policies and lanes: what their matches may not say.
 
+use hedgerow_config::lane::DEFAULT as BUILT_IN;
+
 use super::{Invalid, repeated_headers};
 use crate::domain::object::{Lane, Policy};
 
@@ -16,9 +18,11 @@ pub fn policy(policy: &Policy) -> Vec<Invalid> {
 
 /// Problems of one lane.
 pub fn lane(lane: &Lane) -> Vec<Invalid> {
-    lane.spec
-        .match_
-        .as_ref()
-        .map(|matches| repeated_headers("spec.match.headers", matches.headers.keys()))
-        .unwrap_or_default()
+    let Some(matches) = &lane.spec.match_ else { return Vec::new() };
+    let mut found = repeated_headers("spec.match.headers", matches.headers.keys());
+    if lane.name == BUILT_IN {
+        let message = "the lane named default takes what no other lane takes: remove its match or rename it";
+        found.push(Invalid::new("spec.match", message));
+    }
+    found
 }

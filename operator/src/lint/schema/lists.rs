@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Fault, prepare::member_schema};
+use super::{Fault, member_schema};
 use crate::lint::yaml::Path;
 
 /// Finds repeated items everywhere below `path`.

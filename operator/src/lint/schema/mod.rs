@@ -1,15 +1,14 @@
 //! What the API server's schema check would say, offline, against our own CRDs.
 //!
-//! Input: a document as JSON. Output: problems with the path of the field. JSON Schema does types, bounds, enums and
-//! required fields; what CRDs add to JSON Schema is done here: `nullable` and the pruning of nulls
-//! ([`prepare`]), unknown fields ([`unknown`]), the uniqueness of list-maps and sets ([`lists`]), and object metadata
-//! ([`metadata`]), which no CRD describes.
+//! Input: a document as the API server would store it ([`Kind::normalize`]). Output: problems with the path of the
+//! field. JSON Schema does types, bounds, enums and required fields; what CRDs add to it is done here: unknown fields
+//! ([`unknown`]), the uniqueness of list-maps and sets ([`lists`]), and object metadata ([`metadata`]), which no CRD
+//! describes.
 //!
 //! Invariant: the verdict (valid or not) equals the API server's with strict field validation, which `kubectl` asks for.
 
 mod lists;
 mod metadata;
-mod prepare;
 #[cfg(test)]
 mod tests;
 mod unknown;
@@ -19,11 +18,10 @@ use std::sync::LazyLock;
 
 use hedgerow_crds::Kind;
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::yaml::Path;
 
-pub(crate) use prepare::prune_nulls;
 pub(crate) use unknown::nearest;
 
 /// A problem before its place is known.
@@ -37,55 +35,49 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// The schema of one kind.
-#[derive(Debug)]
-pub(crate) struct Schema {
-    /// As the CRD has it.
-    raw: Value,
-    /// The part that JSON Schema understands, compiled; an error where our own CRD is not a schema.
-    compiled: Result<Validator, String>,
+/// Everything that is wrong with a document of a kind.
+pub(crate) fn faults(kind: Kind, document: &Value) -> Vec<Fault> {
+    let mut faults = metadata::check(document);
+    unknown::check(kind.schema(), document, &mut faults);
+    lists::check(kind.schema(), document, &Path::default(), &mut faults);
+    match &VALIDATORS[kind as usize] {
+        Ok(validator) => {
+            faults.extend(validator.iter_errors(document).filter_map(|error| wording::fault(&error, document)));
+        }
+        Err(message) => faults.push(Fault {
+            path: Path::default(),
+            rule: "broken",
+            message: format!("the schema of this version cannot be used: {message}"),
+        }),
+    }
+    faults
 }
 
-impl Schema {
-    fn of(kind: Kind) -> Self {
-        let crd = kind.crd();
-        let mut raw = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").cloned().unwrap_or_default();
-        if let Some(Value::Object(properties)) = raw.get_mut("properties") {
-            // Metadata has its own check, and what stands in status is the operator's business.
-            properties.retain(|name, _| name == "spec");
-        }
-        let compiled = jsonschema::validator_for(&prepare::prepare(&raw)).map_err(|error| error.to_string());
-        Self { raw, compiled }
-    }
+/// Validators by kind; compiling them takes some milliseconds. An error means that our own CRD is no schema.
+static VALIDATORS: LazyLock<Vec<Result<Validator, String>>> = LazyLock::new(|| {
+    Kind::ALL.iter().map(|kind| jsonschema::validator_for(&of_spec(*kind)).map_err(|error| error.to_string())).collect()
+});
 
-    /// Everything that is wrong with a document of this kind.
-    pub(crate) fn faults(&self, document: &Value) -> Vec<Fault> {
-        let mut faults = metadata::check(document);
-        unknown::check(&self.raw, document, &mut faults);
-        lists::check(&self.raw, document, &Path::default(), &mut faults);
-        match &self.compiled {
-            Ok(validator) => {
-                faults.extend(validator.iter_errors(document).flat_map(|error| wording::faults(&error, document)));
-            }
-            Err(message) => faults.push(Fault {
-                path: Path::default(),
-                rule: "broken",
-                message: format!("the schema of this version cannot be used: {message}"),
-            }),
-        }
-        faults
+/// The schema without metadata, which has its own check, and status, which is the operator's business.
+fn of_spec(kind: Kind) -> Value {
+    let schema = kind.schema();
+    let mut required = vec!["metadata"];
+    if schema["required"].as_array().is_some_and(|fields| fields.iter().any(|field| field == "spec")) {
+        required.push("spec");
     }
-
-    /// The document as the API server would store it, as far as nulls are concerned.
-    pub(crate) fn pruned(&self, document: Value) -> Value {
-        prune_nulls(&self.raw, document)
-    }
+    json!({ "type": "object", "properties": { "spec": schema["properties"]["spec"] }, "required": required })
 }
 
-/// The schema of a kind; compiled once.
-pub(crate) fn of(kind: Kind) -> &'static Schema {
-    static ALL: LazyLock<Vec<(Kind, Schema)>> =
-        LazyLock::new(|| Kind::ALL.iter().map(|kind| (*kind, Schema::of(*kind))).collect());
-    let position = ALL.iter().position(|(known, _)| *known == kind).unwrap_or(0);
-    &ALL[position].1
+/// The schema of one member: a known property, or what `additionalProperties` says.
+fn member_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema
+        .get("properties")
+        .and_then(|properties| properties.get(name))
+        .or_else(|| schema.get("additionalProperties").filter(|rest| rest.is_object()))
+}
+
+/// Whether the API server keeps members that the schema does not name.
+fn keeps_unknown(schema: &Value) -> bool {
+    schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
+        || schema.get("additionalProperties") == Some(&Value::Bool(true))
 }

@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Fault,
-    prepare::{keeps_unknown, member_schema},
-};
+use super::{Fault, keeps_unknown, member_schema};
 use crate::lint::yaml::Path;
 
 /// Members of every Kubernetes object.
@@ -67,7 +64,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     let lower = word.to_lowercase();
     known
         .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.chars().count().max(3) / 3)
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(lower.len()).max(3) / 3)
         .min()
         .map(|(_, candidate)| candidate)
 }

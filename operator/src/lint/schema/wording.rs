@@ -14,8 +14,11 @@ use crate::lint::yaml::Path;
 /// Longest piece of a value that a message repeats.
 const SHOWN: usize = 60;
 
-/// The faults behind one error; several where several fields are missing.
-pub(super) fn faults(error: &ValidationError<'_>, document: &Value) -> Option<Fault> {
+/// The pattern of most names: a DNS label.
+const LABEL: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+
+/// The fault behind one error; `None` for what another check reports.
+pub(super) fn fault(error: &ValidationError<'_>, document: &Value) -> Option<Fault> {
     let mut path = Path::from_pointer(error.instance_path().as_str(), document);
     if let Kind::Required { property } = error.kind() {
         path = path.key(property.as_str().unwrap_or_default());
@@ -28,6 +31,7 @@ fn message(error: &ValidationError<'_>) -> Option<(&'static str, String)> {
     let value = error.instance();
     let shown = shown(value);
     Some(match error.kind() {
+        Kind::Required { property } if property == "metadata" => return None,
         Kind::Required { .. } => ("required", "is required".to_owned()),
         Kind::Type { kind } => ("type", format!("must be {}, not {}", expected(kind), actual(value))),
         Kind::Enum { options } => ("enum", not_an_option(&shown, options)),
@@ -40,8 +44,9 @@ fn message(error: &ValidationError<'_>) -> Option<(&'static str, String)> {
         Kind::MaxItems { limit } => ("maxItems", format!("has too many items: at most {limit}")),
         Kind::MaxProperties { limit } => ("maxProperties", format!("has too many entries: at most {limit}")),
         Kind::MinProperties { limit } => ("minProperties", format!("needs at least {limit} {}", noun(*limit, "entry"))),
+        Kind::Pattern { pattern } if pattern == LABEL => ("pattern", format!("{shown} must be lower-case letters, digits and -, with a letter or digit at both ends")),
         Kind::Pattern { pattern } => ("pattern", format!("{shown} does not match {pattern}")),
-        // Unknown fields have their own check, with a suggestion.
+        // Unknown fields and metadata have checks of their own.
         Kind::AdditionalProperties { .. } => return None,
         other => ("invalid", format!("{shown} is refused by the rule {}", other.keyword())),
     })

@@ -1,0 +1,88 @@
+//! What objects do to each other: `cross/*`.
+//!
+//! Input: the error-free documents of all files. Output: findings at the field to change. Errors are what the operator
+//! would refuse (duplicates, conflicts, objects that are invalid next to others) and secret files that are missing;
+//! warnings are what works but cannot do what its author wants.
+
+mod duplicate;
+mod money;
+mod reach;
+mod refusal;
+mod secret;
+mod shadow;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use hedgerow_crds::Kind;
+
+use super::{Document, File, Finding, Severity, sort};
+use crate::domain::{Objects, Snapshot};
+
+/// The secret files that exist: pairs of name and key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secrets(BTreeSet<(String, String)>);
+
+impl Secrets {
+    /// Notes a file `<name>/<key>`.
+    pub fn insert(&mut self, name: &str, key: &str) {
+        self.0.insert((name.to_owned(), key.to_owned()));
+    }
+
+    /// Whether the file exists and is not empty.
+    pub fn contains(&self, name: &str, key: &str) -> bool {
+        self.0.contains(&(name.to_owned(), key.to_owned()))
+    }
+
+    /// Whether the Secret has any key.
+    pub fn has_any(&self, name: &str) -> bool {
+        self.0.iter().any(|(secret, _)| secret == name)
+    }
+
+    /// Adds all files of another set.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+/// One fleet with the places of its objects.
+struct Fleet<'a> {
+    snapshot: Snapshot,
+    documents: &'a [&'a Document],
+}
+
+impl Fleet<'_> {
+    /// The finding about a field of one object of the fleet.
+    fn finding(&self, kind: Kind, name: &str, rule: &str, path: &str, message: impl Into<String>) -> Option<Finding> {
+        let document = self.documents.iter().find(|document| {
+            let resource = &document.resource;
+            resource.kind() == kind && resource.name() == name && resource.namespace() == self.snapshot.namespace
+        })?;
+        Some(document.finding(rule, path, message))
+    }
+
+    /// The same as a warning.
+    fn warning(&self, kind: Kind, name: &str, rule: &str, path: &str, message: impl Into<String>) -> Option<Finding> {
+        let finding = self.finding(kind, name, rule, path, message)?;
+        Some(Finding { severity: Severity::Warning, ..finding })
+    }
+}
+
+/// All findings that need more than one object. `secrets` are the files that exist; `None` = not checked, as in a
+/// cluster, where lint cannot see Secrets.
+pub fn cross(files: &[&File], secrets: Option<&Secrets>) -> Vec<Finding> {
+    let all: Vec<_> = files.iter().flat_map(|file| &file.documents).collect();
+    let (documents, mut findings) = duplicate::split(&all);
+    let objects: Objects = documents.iter().map(|document| document.resource.clone()).collect();
+    for snapshot in objects.snapshots() {
+        let fleet = Fleet { snapshot, documents: &documents };
+        findings.extend(refusal::check(&fleet));
+        findings.extend(reach::check(&fleet));
+        findings.extend(shadow::check(&fleet));
+        findings.extend(money::check(&fleet));
+        findings.extend(secrets.map(|secrets| secret::check(&fleet, secrets)).unwrap_or_default());
+    }
+    sort(&mut findings);
+    findings
+}

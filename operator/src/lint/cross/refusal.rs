@@ -1,0 +1,41 @@
+//! What the operator would refuse, in its own words: the verdicts of the same `attach` that it runs.
+
+use hedgerow_crds::{Kind, condition::Reason};
+
+use super::{super::Finding, Fleet};
+use crate::domain::{Acceptance, Verdict, attach::attach};
+
+/// Findings of a fleet.
+pub(super) fn check(fleet: &Fleet<'_>) -> Vec<Finding> {
+    attach(&fleet.snapshot).verdicts.iter().flat_map(|verdict| of_verdict(fleet, verdict)).collect()
+}
+
+fn of_verdict(fleet: &Fleet<'_>, verdict: &Verdict) -> Vec<Finding> {
+    let Verdict { kind, name, .. } = verdict;
+    if !verdict.conflicts.is_empty() {
+        return verdict.conflicts.iter().filter_map(|conflict| {
+            let policy = fleet.snapshot.policies.iter().find(|policy| policy.name == *name)?;
+            let index = policy.spec.cohorts.iter().position(|cohort| *cohort.name == *conflict.cohort)?;
+            let message = format!(
+                "cohort {} belongs to policy {}, which comes first in this fleet: rename it here, or raise spec.priority \
+                 above that of {}",
+                conflict.cohort, conflict.winner, conflict.winner
+            );
+            fleet.finding(*kind, name, "cross/conflict", &format!("spec.cohorts[{index}].name"), message)
+        }).collect();
+    }
+    if verdict.acceptance != Acceptance::Whole {
+        let rule = match verdict.reason {
+            Reason::Conflicted => "cross/conflict",
+            Reason::FleetFull => "cross/fleet-full",
+            _ => "cross/invalid",
+        };
+        let message = verdict.message.strip_prefix(&format!("{}: ", verdict.field)).unwrap_or(&verdict.message);
+        return fleet.finding(*kind, name, rule, &verdict.field, message).into_iter().collect();
+    }
+    let unserved = verdict.not_programmed.as_ref().filter(|_| *kind != Kind::GatewayFleet);
+    unserved
+        .and_then(|(_, message)| fleet.warning(*kind, name, "cross/no-routes", "spec.gateway", message.as_str()))
+        .into_iter()
+        .collect()
+}

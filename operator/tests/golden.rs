@@ -1,0 +1,86 @@
+//! Golden files: `testdata/<tool>/<case>.in.yaml` and what the tool makes of it. `UPDATE_GOLDEN=1` rewrites the outputs;
+//! read the difference before you commit it.
+
+use std::{fs, path::PathBuf};
+
+use hedgerow::{
+    domain::Objects,
+    lint::{self, Secrets, Source, report},
+    render,
+};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The inputs of a tool: name of the case and text.
+fn cases(tool: &str) -> Vec<(String, String)> {
+    let directory = root().join("testdata").join(tool);
+    let mut cases: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let case = path.file_name()?.to_str()?.strip_suffix(".in.yaml")?.to_owned();
+            Some((case, fs::read_to_string(&path).unwrap()))
+        })
+        .collect();
+    cases.sort();
+    assert!(!cases.is_empty());
+    cases
+}
+
+/// Compares with the golden file, or rewrites it.
+fn golden(tool: &str, file: &str, actual: &str) {
+    let path = root().join("testdata").join(tool).join(file);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, actual).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == actual, "{} differs; UPDATE_GOLDEN=1 rewrites it. Now:\n{actual}", path.display());
+}
+
+#[test]
+fn lint_says_what_is_wrong_and_where() {
+    for (case, text) in cases("lint") {
+        let sources = [Source::new(format!("{case}.yaml"), text)];
+        let objects = sources.iter().map(|source| lint::read(source).objects).sum();
+        let secrets = case.starts_with("secret").then(|| {
+            let mut secrets = Secrets::default();
+            secrets.insert("hedgerow-default-keys", "present");
+            secrets
+        });
+        let findings = lint::check(&sources, secrets.as_ref());
+        golden("lint", &format!("{case}.out.txt"), &report::text(&findings, 1, objects));
+    }
+}
+
+#[test]
+fn compilation_applies_every_default_and_judges_every_object() {
+    for (case, text) in cases("compile") {
+        let file = lint::read(&Source::new(format!("{case}.yaml"), text));
+        assert_eq!(file.findings, [], "{case}");
+        let resources = lint::select(&[&file]);
+        let rendered = render::render(&resources.iter().cloned().collect::<Objects>()).unwrap();
+        golden("compile", &format!("{case}.out.yaml"), &rendered);
+        let reversed = render::render(&resources.into_iter().rev().collect::<Objects>()).unwrap();
+        assert_eq!(rendered, reversed, "{case}: the order of files must not matter");
+    }
+}
+
+/// The directories of examples, each of which is applied as a whole.
+fn example_directories() -> Vec<Vec<PathBuf>> {
+    let examples = root().join("../crds/examples");
+    let (directories, files): (Vec<_>, Vec<_>) =
+        fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
+    directories.into_iter().map(|directory| vec![directory]).chain([files]).collect()
+}
+
+#[test]
+fn every_example_lints_clean() {
+    for paths in example_directories() {
+        let found = lint::files::find(&paths);
+        assert!(!found.sources.is_empty(), "{paths:?}");
+        assert_eq!(found.findings, []);
+        assert_eq!(lint::check(&found.sources, None), []);
+    }
+}
