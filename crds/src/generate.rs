@@ -20,13 +20,7 @@ pub const SCHEMA_POINTER: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
 /// The definition of one kind.
 pub fn crd(kind: Kind) -> Value {
-    let derived = match kind {
-        Kind::ProviderRoute => ProviderRoute::crd(),
-        Kind::HedgePolicy => HedgePolicy::crd(),
-        Kind::PriorityLane => PriorityLane::crd(),
-        Kind::GatewayFleet => GatewayFleet::crd(),
-    };
-    let mut crd = serde_json::to_value(derived).expect("a definition is plain JSON");
+    let mut crd = derived(kind);
     if let Some(schema) = crd.pointer_mut(SCHEMA_POINTER) {
         tidy(schema);
         if let Some(status) = schema.pointer_mut("/properties/status") {
@@ -35,6 +29,17 @@ pub fn crd(kind: Kind) -> Value {
         }
     }
     sorted(crd)
+}
+
+/// What the derive makes of the types.
+fn derived(kind: Kind) -> Value {
+    let crd = match kind {
+        Kind::ProviderRoute => ProviderRoute::crd(),
+        Kind::HedgePolicy => HedgePolicy::crd(),
+        Kind::PriorityLane => PriorityLane::crd(),
+        Kind::GatewayFleet => GatewayFleet::crd(),
+    };
+    serde_json::to_value(crd).expect("a definition is plain JSON")
 }
 
 /// All definitions with the names of their files, in the order of [`Kind::ALL`].

@@ -8,6 +8,8 @@
 //! Invariants: what the schema accepts can be read into the types; reading a partial object gives
 //! what the API server would have stored. The crate has no client, no async and no clock.
 
+#![allow(clippy::duplicated_attributes, reason = "every printcolumn of a kind has a name and a type")]
+
 pub mod condition;
 pub mod effective;
 pub mod generate;

@@ -32,8 +32,9 @@ fn the_committed_yaml_is_what_the_types_say() {
 fn only_definitions_lie_directly_in_the_folder() {
     let mut found: Vec<String> = fs::read_dir(folder())
         .expect("the folder exists")
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"))
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|ext| ["yaml", "yml", "json"].iter().any(|e| ext == *e)))
+        .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
         .collect();
     found.sort();
     let mut expected: Vec<String> = generate::files().into_iter().map(|(name, _)| name).collect();

@@ -5,14 +5,14 @@ use crate::v1alpha1::{
     GatewayFleetSpec, HedgePolicySpec, ProviderRouteSpec, gateway_fleet::TenantSource, hedge_policy::Mode,
 };
 
-fn policy(extra: serde_json::Value) -> HedgePolicySpec {
+fn policy(extra: &serde_json::Value) -> HedgePolicySpec {
     let mut spec =
         json!({ "cohorts": [{ "name": "a" }, { "name": "b", "mode": "Observe", "sharePercent": 10 }] });
     spec.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
     serde_json::from_value(spec).expect("a policy")
 }
 
-fn route(extra: serde_json::Value) -> ProviderRouteSpec {
+fn route(extra: &serde_json::Value) -> ProviderRouteSpec {
     let mut spec = json!({
         "api": "OpenAI", "endpoint": "https://api.example.com", "auth": { "secretRef": { "key": "k" } },
         "failureDomain": { "provider": "p", "region": "r" }, "models": [{ "name": "m" }],
@@ -23,7 +23,7 @@ fn route(extra: serde_json::Value) -> ProviderRouteSpec {
 
 #[test]
 fn a_cohort_takes_the_policys_mode_unless_it_has_its_own() {
-    let all = cohorts(&policy(json!({ "mode": "Enforce" })));
+    let all = cohorts(&policy(&json!({ "mode": "Enforce" })));
     assert_eq!((all[0].mode, all[0].share_percent), (Mode::Enforce, 100));
     assert_eq!((all[1].mode, all[1].share_percent), (Mode::Observe, 10));
     assert!(!all[0].hedge_warm_cache);
@@ -31,22 +31,22 @@ fn a_cohort_takes_the_policys_mode_unless_it_has_its_own() {
 
 #[test]
 fn suspension_of_policy_or_cohort_disables() {
-    let all = cohorts(&policy(json!({ "mode": "Enforce", "suspend": true })));
+    let all = cohorts(&policy(&json!({ "mode": "Enforce", "suspend": true })));
     assert!(all.iter().all(|c| c.mode == Mode::Disabled));
     let one =
-        policy(json!({ "mode": "Enforce", "cohorts": [{ "name": "a", "suspend": true }, { "name": "b" }] }));
+        policy(&json!({ "mode": "Enforce", "cohorts": [{ "name": "a", "suspend": true }, { "name": "b" }] }));
     assert_eq!(cohorts(&one).iter().map(|c| c.mode).collect::<Vec<_>>(), [Mode::Disabled, Mode::Enforce]);
 }
 
 #[test]
 fn an_objective_is_for_99_percent_of_requests() {
-    let spec = policy(json!({ "cohorts": [{ "name": "a", "objective": { "firstToken": "2s" } }] }));
+    let spec = policy(&json!({ "cohorts": [{ "name": "a", "objective": { "firstToken": "2s" } }] }));
     assert_eq!(cohort(&spec, &spec.cohorts[0]).objective.map(|o| o.percent), Some(99));
 }
 
 #[test]
 fn a_model_takes_name_and_time_out_from_the_route() {
-    let model = &models(&route(json!({})))[0];
+    let model = &models(&route(&json!({})))[0];
     assert_eq!(model.upstream_name, "m");
     assert_eq!(model.first_token_timeout.as_str(), "300s");
     assert_eq!(model.deployment, None);
@@ -55,7 +55,7 @@ fn a_model_takes_name_and_time_out_from_the_route() {
 
 #[test]
 fn half_a_price_list_is_unpriced_and_cached_input_costs_at_most_input() {
-    let spec = route(json!({ "models": [
+    let spec = route(&json!({ "models": [
         { "name": "half", "pricing": { "inputMicrosPerMillion": 5 } },
         { "name": "whole", "pricing": { "inputMicrosPerMillion": 5, "outputMicrosPerMillion": 9 } },
     ] }));
@@ -69,7 +69,7 @@ fn half_a_price_list_is_unpriced_and_cached_input_costs_at_most_input() {
 
 #[test]
 fn an_azure_model_is_deployed_under_its_upstream_name_unless_listed() {
-    let spec = route(json!({
+    let spec = route(&json!({
         "api": "AzureOpenAI", "azure": { "deployments": { "listed": "blue" } },
         "models": [{ "name": "listed" }, { "name": "free", "upstreamName": "up" }, { "name": "*" }],
     }));
@@ -79,11 +79,11 @@ fn an_azure_model_is_deployed_under_its_upstream_name_unless_listed() {
 
 #[test]
 fn references_default_to_the_fleet() {
-    let spec = route(json!({ "gateway": "blue" }));
+    let spec = route(&json!({ "gateway": "blue" }));
     let key = secret(&spec).expect("a reference");
     assert_eq!((key.name.0.as_str(), key.key.0.as_str()), ("hedgerow-blue-keys", "k"));
     assert_eq!(quota_group("east", &spec), "route/east");
-    assert_eq!(quota_group("east", &route(json!({ "quotaGroup": "org" }))), "org");
+    assert_eq!(quota_group("east", &route(&json!({ "quotaGroup": "org" }))), "org");
 }
 
 #[test]

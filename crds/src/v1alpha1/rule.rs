@@ -100,3 +100,8 @@ pub(super) fn immutable_gateway(schema: &mut Schema) {
             .message("gateway is immutable: create a new object for the other fleet, then delete this one")],
     );
 }
+
+/// Drops an enum's own description: in an optional field it would replace the field's.
+pub(super) fn undescribed(schema: &mut Schema) {
+    schema.remove("description");
+}

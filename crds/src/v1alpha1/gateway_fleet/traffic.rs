@@ -39,7 +39,7 @@ pub struct ClientAuth {
     #[serde(rename = "type")]
     pub type_: ClientAuthType,
     /// Secret with the keys: entries <tenant> or <tenant>.<suffix>, values plain or sha256:<hex>.
-    /// Required with type ApiKeys, else absent.
+    /// Required with type ApiKeys, absent with None. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<ObjectName>,
     /// Namespaces beside the own one whose pods may connect; * = all. Default: none with type None, all
@@ -71,7 +71,7 @@ pub struct TenantFrom {
     /// Header, ApiKey or None. Required.
     #[serde(rename = "type")]
     pub type_: TenantSource,
-    /// The header with type Header, else absent.
+    /// The header. Required with type Header, absent with any other. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderName>,
 }

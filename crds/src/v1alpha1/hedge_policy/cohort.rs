@@ -62,6 +62,7 @@ impl Cohort {
 
 /// Which tool use a cohort admits. There is no value for tools that the provider runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = rule::undescribed)]
 pub enum ToolUse {
     /// Requests that declare no tool.
     None,

@@ -31,6 +31,7 @@ use crate::{text::FleetName, units::Percent};
 
 /// Whether hedges are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = rule::undescribed)]
 pub enum Mode {
     /// Neither decide nor count.
     Disabled,

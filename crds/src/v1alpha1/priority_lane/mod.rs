@@ -62,7 +62,7 @@ pub struct PriorityLaneSpec {
     #[schemars(range(min = 0, max = 1000))]
     pub priority: i32,
     /// Which requests belong to it; all that is given must hold. Default: absent, the fallback lane of
-    /// the fleet, of which there is at most one.
+    /// the fleet, of which there is at most one and which is tried last whatever its priority.
     #[serde(rename = "match", default, skip_serializing_if = "Option::is_none")]
     pub match_: Option<LaneMatch>,
     /// The limit of user actions in flight, per pod. Default: adaptive, from 20, between 4 and 1000.

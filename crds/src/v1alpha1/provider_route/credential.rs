@@ -29,10 +29,11 @@ pub struct Auth {
     /// the user action to this one host. Default: Bearer.
     #[serde(rename = "type", default)]
     pub type_: AuthType,
-    /// Header that carries the key, such as x-api-key. Required with type Header, else absent.
+    /// Header that carries the key, such as x-api-key. Required with type Header, absent with any
+    /// other. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<HeaderName>,
-    /// The key, in a Secret. Required with type Bearer or Header, else absent.
+    /// The key, in a Secret. Required with type Bearer or Header, absent with any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<SecretRef>,
 }

@@ -1,9 +1,10 @@
 //! The models of a route and their prices. Items of a list: no defaults in the schema, see
 //! [`crate::effective`].
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use super::rule;
 use crate::{
     text::ModelName,
     units::{DurationText, Micros},
@@ -12,6 +13,7 @@ use crate::{
 /// One model that a route serves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = rules)]
 pub struct Model {
     /// Name that clients ask for; * = any model that no route names. Routes of a fleet that list the
     /// same name are declared to be contract-equivalent.
@@ -31,10 +33,14 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub max_output_tokens: Option<i64>,
-    /// How long a stream may be silent before its first token. Default: the route's
-    /// timeouts.firstToken.
+    /// How long a stream may be silent before its first token. 100ms to 1h. Default: the
+    /// route's timeouts.firstToken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_timeout: Option<DurationText>,
+}
+
+fn rules(schema: &mut Schema) {
+    rule::attach(schema, [rule::within("firstTokenTimeout", "100ms", "1h")]);
 }
 
 /// Prices of a model, in micro-units of the fleet's currency per million tokens.

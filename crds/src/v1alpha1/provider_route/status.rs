@@ -57,6 +57,7 @@ pub struct RouteSummary {
 
 /// State of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = super::rule::undescribed)]
 pub enum BreakerState {
     /// In use.
     Closed,
@@ -129,6 +130,7 @@ pub struct Credentials {
 
 /// Whether every model has prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = super::rule::undescribed)]
 pub enum PricingState {
     /// Every model has prices of input and output.
     Priced,
