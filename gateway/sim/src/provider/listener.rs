@@ -88,6 +88,10 @@ async fn speak(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, h2: boo
         http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(128)
+            // Hedging gateways cancel many streams; the library's guards against reset floods would close their
+            // connections, which no vendor does.
+            .max_pending_accept_reset_streams(4096)
+            .max_local_error_reset_streams(None)
             .serve_connection(io, service)
             .await
     } else {

@@ -50,7 +50,7 @@ pub(crate) async fn answer(state: Arc<State>, request: Request<Incoming>) -> Res
         return Ok(response(&state, nonce, StatusCode::OK, "application/json", full(json)));
     }
     let Some((endpoint, deployment)) = Endpoint::of(state.dialect, head.uri.path()) else {
-        return fail(ErrorShape::new(404, format!("unknown path {}", head.uri.path())));
+        return fail(unknown(state.dialect, head.uri.path()));
     };
     if head.method != Method::POST {
         return fail(ErrorShape::new(405, "use POST"));
@@ -214,6 +214,12 @@ fn spoilt(state: &State, turn: Turn, fault: &Fault, stream: bool) -> Response<Bo
     };
     let body = Document::whole(turn, text.into());
     response(state, nonce, StatusCode::OK, kind, body.boxed_unsync())
+}
+
+fn unknown(dialect: Dialect, path: &str) -> ErrorShape {
+    let error = ErrorShape::new(404, format!("nothing is served at {path}"));
+    let is_model = path.contains("/models/");
+    ErrorShape { code: (dialect == Dialect::OpenAi && !is_model).then(|| "unknown_url".to_owned()), ..error }
 }
 
 fn failure(state: &State, nonce: u64, error: &ErrorShape) -> Response<Body> {
