@@ -2,8 +2,8 @@
 //!
 //! Recomputed every 30 s per cell, in exactly this order, each step recorded in the [`Trail`]:
 //!
-//! 1. the strategy's wish: a quantile of the primary's curve (default p95), or a fixed delay; without any
-//!    curve the cold-start delay;
+//! 1. the strategy's wish: a quantile of the primary's curve (default p95), the predicted optimum, or a fixed delay;
+//!    without any curve the cold-start delay;
 //! 2. clamp to `min`, and for streams to `max` (a complete answer's time depends on its length: no maximum);
 //! 3. at most `max(min, 1.5 x p95 of the best usable alternate)`, so that one slow route cannot switch its own
 //!    hedging off: capping this way took p50 from 6.6 to 2.5 s in the slow-region experiment;
@@ -19,6 +19,8 @@
 //! duplicate target reach it, and no alternate's p95 is below `max`. Then the firings are not a tail but the
 //! normal case, and duplicates would buy nothing (median 12 s answers clamped to 8 s: p99 48.5 -> 47.7 s).
 
+mod optimal;
+pub mod predict;
 mod rule;
 #[cfg(test)]
 mod tests;
@@ -67,16 +69,13 @@ pub fn plan(rule: &Rule, inputs: &Inputs<'_>) -> Plan {
     let mut trail = Trail::default();
     let p95 = |curve: Option<&Curve>| curve.and_then(|curve| curve.quantile(0.95)).map(Quantile::bound);
     let alternate_p95 = p95(inputs.alternate);
-    let mut delay = wish(rule, inputs, &mut trail);
+    let cap = alternate_p95.map(|p95| (p95 + p95 / 2).max(rule.min));
+    let max = if rule.streaming { rule.max } else { Duration::MAX };
+    let mut delay = wish(rule, inputs, cap.unwrap_or(Duration::MAX).min(max), &mut trail);
 
     delay = at_least(delay, rule.min, Step::ClampedToMin, &mut trail);
-    if rule.streaming {
-        delay = at_most(delay, rule.max, Step::ClampedToMax, &mut trail);
-    }
-    if let Some(p95) = alternate_p95 {
-        let cap = (p95 + p95 / 2).max(rule.min);
-        delay = at_most(delay, cap, Step::CappedByAlternate, &mut trail);
-    }
+    delay = at_most(delay, max, Step::ClampedToMax, &mut trail);
+    delay = at_most(delay, cap.unwrap_or(delay), Step::CappedByAlternate, &mut trail);
     if let Some(previous) = inputs.previous {
         delay = at_least(delay, previous * (100 - SLEW_PERCENT) / 100, Step::SlewedDown, &mut trail);
         delay = at_most(delay, previous * (100 + SLEW_PERCENT) / 100, Step::SlewedUp, &mut trail);
@@ -92,40 +91,48 @@ pub fn plan(rule: &Rule, inputs: &Inputs<'_>) -> Plan {
     let alternate_is_fast = alternate_p95.is_some_and(|p95| p95 < rule.max);
     Plan {
         delay,
-        send_per_mille: send_per_mille(rule, reach, inputs.primary.is_some()),
+        // Without a curve the reach is unknown and taken as 0: budget and guardrails bound what is sent.
+        send_per_mille: per_mille(send(rule, reach)),
         reach_per_mille: per_mille(reach),
         not_in_tail: trail.has(Step::ClampedToMax) && reach > 2.0 * target && !alternate_is_fast,
         trail,
     }
 }
 
-/// The strategy's own wish, before any bound.
-fn wish(rule: &Rule, inputs: &Inputs<'_>, trail: &mut Trail) -> Duration {
-    match rule.strategy {
-        Strategy::Fixed(delay) => delay,
-        Strategy::Quantile => {
-            let p = f64::from(rule.quantile_percent) / 100.0;
-            match inputs.primary.and_then(|curve| curve.quantile(p)) {
-                Some(Quantile::At(delay)) => delay,
-                Some(Quantile::Beyond(at_least)) => {
-                    trail.add(Step::BeyondSamples);
-                    at_least
-                }
-                None => {
-                    trail.add(Step::ColdStart);
-                    rule.cold_start
-                }
-            }
+/// The strategy's own wish; `max` is only a hint for the search, all bounds are applied afterwards.
+fn wish(rule: &Rule, inputs: &Inputs<'_>, max: Duration, trail: &mut Trail) -> Duration {
+    if let Strategy::Fixed(delay) = rule.strategy {
+        return delay;
+    }
+    if rule.strategy == Strategy::Optimal
+        && let Some(primary) = inputs.primary
+        && let Some(delay) = optimal::delay(rule, primary, inputs.alternate.unwrap_or(primary), max)
+    {
+        if rule.streaming && delay >= rule.max {
+            trail.add(Step::ClampedToMax);
+        }
+        return delay;
+    }
+    let p = f64::from(rule.quantile_percent) / 100.0;
+    match inputs.primary.and_then(|curve| curve.quantile(p)) {
+        Some(Quantile::At(delay)) => delay,
+        Some(Quantile::Beyond(at_least)) => {
+            trail.add(Step::BeyondSamples);
+            at_least
+        }
+        None => {
+            trail.add(Step::ColdStart);
+            rule.cold_start
         }
     }
 }
 
-/// q in thousandths. Without a curve the reach is unknown: everything but the hold-out is sent, and budget and
-/// guardrails bound it.
-fn send_per_mille(rule: &Rule, reach: f64, known: bool) -> u16 {
-    let most = 1_000 - 10 * u16::from(rule.holdout_percent.min(100));
+/// Share of firings that hedge (q), 0..=1, so that duplicates stay at the target when `reach` of all primaries get
+/// as far as the delay.
+pub fn send(rule: &Rule, reach: f64) -> f64 {
+    let most = 1.0 - f64::from(rule.holdout_percent.min(100)) / 100.0;
     let target = f64::from(rule.duplicate_target_percent) / 100.0;
-    if !known || reach <= target { most } else { per_mille(target / reach).min(most) }
+    if reach <= target { most } else { (target / reach).min(most) }
 }
 
 fn per_mille(share: f64) -> u16 {

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum Strategy {
     /// A quantile of the primary's first-token curve.
     Quantile,
+    /// The delay with the smallest predicted p99 at the duplicate target.
+    Optimal,
     /// A constant.
     Fixed(Duration),
 }

@@ -131,6 +131,7 @@ fn not_in_tail_needs_all_three_conditions() {
     }
     let inputs = Inputs { primary: Some(&slow), ..Inputs::default() };
     assert!(!plan(&Rule { streaming: false, ..Rule::default() }, &inputs).not_in_tail);
+    assert!(plan(&Rule { strategy: Strategy::Optimal, ..Rule::default() }, &inputs).not_in_tail);
 }
 
 #[test]
@@ -139,4 +140,66 @@ fn a_stalled_route_without_first_tokens_uses_what_is_known() {
     let plan = plan(&Rule::default(), &Inputs { primary: Some(&stalled), ..Inputs::default() });
     close(plan.delay, 5_000);
     assert_eq!(names(&plan), ["BeyondSamples"]);
+}
+
+/// A curve of a continuous distribution from its quantile function.
+fn drawn(quantile: impl Fn(f64) -> f64) -> Curve {
+    let mut counts = Counts::new();
+    for i in 0..20_000 {
+        counts.event(Duration::from_secs_f64(quantile((f64::from(i) + 0.5) / 20_000.0)));
+    }
+    Curve::new(&Decayed::from(&counts), &[])
+}
+
+/// Pareto with exponent 1.8 and median 0.6 s, one of the research distributions.
+fn pareto() -> Curve {
+    drawn(|p| 0.6 * (0.5 / (1.0 - p)).powf(1.0 / 1.8))
+}
+
+#[test]
+fn a_prediction_without_hedges_is_the_primarys_own_curve() {
+    let x = pareto();
+    for p in [0.5, 0.9, 0.99] {
+        let own = x.quantile(p).expect("samples").bound().as_secs_f64();
+        let predicted = predict::quantile(&x, &x, ms(2_000), 0.0, p).bound().as_secs_f64();
+        assert!((predicted / own - 1.0).abs() < 0.01, "p{p}: {predicted} against {own}");
+    }
+}
+
+#[test]
+fn hedging_at_p95_is_predicted_as_the_research_measured_it() {
+    // Pareto, B = 5 %: p99 4.56 s without, 2.48 s with a p95 delay.
+    let x = pareto();
+    let p95 = x.quantile(0.95).expect("samples").bound();
+    let alone = x.quantile(0.99).expect("samples").bound().as_secs_f64();
+    let hedged = predict::quantile(&x, &x, p95, 1.0, 0.99).bound().as_secs_f64();
+    assert!(
+        (alone / 4.56 - 1.0).abs() < 0.25 && (hedged / alone - 2.48 / 4.56).abs() < 0.1,
+        "{alone} -> {hedged}"
+    );
+}
+
+#[test]
+fn the_optimal_delay_is_never_worse_than_the_quantile_and_better_at_a_small_target() {
+    let modes = drawn(|p| if p < 0.97 { 0.3 + 0.9 * p } else { 4.0 + 160.0 * (p - 0.97) });
+    for (x, target, gain) in [(pareto(), 5, 0.0), (pareto(), 2, 0.01), (modes, 2, 0.2)] {
+        let rule = |strategy, quantile_percent| Rule {
+            strategy,
+            quantile_percent,
+            duplicate_target_percent: target,
+            min: ms(10),
+            holdout_percent: 0,
+            ..Rule::default()
+        };
+        let inputs = Inputs { primary: Some(&x), ..Inputs::default() };
+        let p99 = |rule: &Rule| {
+            let plan = plan(rule, &inputs);
+            let send = f64::from(plan.send_per_mille) / 1_000.0;
+            assert!(send * x.survival(plan.delay) <= f64::from(target) / 100.0 + 0.001);
+            predict::quantile(&x, &x, plan.delay, send, 0.99).bound().as_secs_f64()
+        };
+        let quantile = p99(&rule(Strategy::Quantile, 100 - target));
+        let optimal = p99(&rule(Strategy::Optimal, 95));
+        assert!(optimal <= quantile * (1.011 - gain), "{optimal} against {quantile} at {target} %");
+    }
 }
