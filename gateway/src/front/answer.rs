@@ -1,0 +1,195 @@
+//! Answers: the winner's, a failure's, and those that the gateway makes itself.
+//!
+//! Every answer carries `x-request-id`; answers of user actions also carry what Hedgerow did (`x-hedgerow-*`). Upstream
+//! headers are filtered; only the winner's are ever shown.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use super::body::Draining;
+use crate::{
+    permit::ActionPermits,
+    race::{
+        action::{Action, Request},
+        commit::Won,
+        failure::{Failure, Told},
+        leg::Answer,
+        timer::Timer,
+    },
+    relay::{StreamBody, WholeBody},
+    settle::record::StatusClass,
+    wire::{
+        answer::{ErrorAnswer, Kind, whole_seconds},
+        dialect::Dialect,
+        error_table::Scope,
+        headers,
+    },
+};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// An error before there was a user action.
+pub fn error(told: ErrorAnswer, dialect: Dialect) -> Response {
+    let told = identified(told);
+    finish(told.status, told.headers(), told.request_id.as_deref(), Body::from(told.body(dialect)))
+}
+
+/// A refusal that reads the rest of the client's body before it ends.
+pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body, drains: bool) -> Response {
+    if !drains {
+        return error(told, dialect);
+    }
+    let told = identified(told);
+    let answer = Body::new(Draining::new(body, told.body(dialect)));
+    finish(told.status, told.headers(), told.request_id.as_deref(), answer)
+}
+
+/// A user action that its lane refused.
+pub fn shed(told: ErrorAnswer, request: &Request) -> Response {
+    let dialect = request.operation.dialect();
+    let mut out = told.headers();
+    insert(&mut out, "x-hedgerow-lane", &request.lane.config.name);
+    insert(&mut out, "x-hedgerow-action", &request.id);
+    insert(&mut out, "x-hedgerow-attempts", "0");
+    if let Some(cohort) = &request.cohort {
+        insert(&mut out, "x-hedgerow-cohort", &cohort.config.name);
+    }
+    finish(told.status, out, Some(&request.request_id), Body::from(told.body(dialect)))
+}
+
+/// The winner's answer.
+pub fn committed(action: &Arc<Action>, won: Won, permits: ActionPermits, timer: Timer) -> Response {
+    let Won { attempt, answer } = won;
+    let head = match &answer {
+        Answer::Stream(held, _) => &held.head,
+        Answer::Whole(collected) => &collected.head,
+    };
+    let status = head.status;
+    action.course().status = status.as_u16();
+    let mut out = HeaderMap::with_capacity(head.headers.len() + 10);
+    // Limits of one upstream mislead when there are several.
+    let one_route = action.request.listing.offers.len() == 1;
+    headers::to_client(&head.headers, &mut out, one_route);
+    describe(action, &mut out);
+    let body = match answer {
+        Answer::Stream(held, ask) => {
+            out.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            out.insert(ACCEL, HeaderValue::from_static("no"));
+            Body::new(StreamBody::new(held, ask, attempt, permits, timer))
+        }
+        Answer::Whole(collected) => Body::new(WholeBody::new(*collected, attempt, permits, timer)),
+    };
+    finish(status, out, Some(&action.request.request_id), body)
+}
+
+/// All attempts have ended without an answer.
+pub fn failed(action: &Arc<Action>, failure: Failure) -> Response {
+    let dialect = action.dialect();
+    let attempts = action.course().attempts;
+    let final_word = attempts > 1 || matches!(failure.scope, Scope::Group | Scope::Quota);
+    let class = class(&failure);
+    let (status, mut out, body, error) = match failure.told {
+        Told::Provider { status, headers: found, body } => {
+            let mut out = HeaderMap::with_capacity(found.len() + 10);
+            headers::to_client(&found, &mut out, false);
+            out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            (status, out, body, "provider_error")
+        }
+        Told::Gateway { kind, status, message, reason } => {
+            let mut told = ErrorAnswer::new(kind, message).with_request_id(action.request.request_id.clone());
+            if let Some(status) = status {
+                told = told.with_status(status);
+            }
+            if !reason.is_empty() {
+                told = told.with_reason(reason);
+            }
+            if kind == Kind::Overloaded {
+                told = told.with_status(StatusCode::TOO_MANY_REQUESTS).with_should_retry(true);
+            }
+            (told.status, told.headers(), told.body(dialect), kind.as_str())
+        }
+    };
+    if let Some(wait) = failure.wait {
+        out.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+    } else if out.contains_key(header::RETRY_AFTER) {
+        // 0 or a date that has passed: at least one second.
+        out.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(Duration::ZERO)));
+    }
+    if final_word {
+        out.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    let mut course = action.course();
+    course.status = status.as_u16();
+    course.class = Some(class);
+    course.scope = failure.scope.as_str();
+    course.error = error;
+    course.ended = Some(action.now());
+    drop(course);
+    describe(action, &mut out);
+    if !failure.route.is_empty() {
+        insert(&mut out, "x-hedgerow-route", &failure.route);
+    }
+    finish(status, out, Some(&action.request.request_id), Body::from(body))
+}
+
+/// Class of a failure in records and guardrails.
+fn class(failure: &Failure) -> StatusClass {
+    match (&failure.told, failure.scope) {
+        (Told::Gateway { kind: Kind::Overloaded, .. }, _) => StatusClass::Shed,
+        (Told::Gateway { kind: Kind::UpstreamFailed, .. }, _) => StatusClass::UpstreamError,
+        (Told::Gateway { .. }, _) => StatusClass::GatewayError,
+        (Told::Provider { .. }, Scope::Group) => StatusClass::ClientError,
+        (Told::Provider { .. }, _) => StatusClass::UpstreamError,
+    }
+}
+
+/// What Hedgerow did with a user action.
+fn describe(action: &Action, out: &mut HeaderMap) {
+    let course = action.course();
+    let request = &action.request;
+    insert(out, "x-hedgerow-action", &request.id);
+    insert(out, "x-hedgerow-lane", &request.lane.config.name);
+    insert(out, "x-hedgerow-attempts", match course.attempts {
+        0 => "0",
+        1 => "1",
+        2 => "2",
+        _ => "3",
+    });
+    insert(out, "x-hedgerow-hedged", if course.hedged { "true" } else { "false" });
+    if let Some(winner) = &course.winner {
+        insert(out, "x-hedgerow-route", &winner.route);
+    }
+    if let Some(cohort) = &request.cohort {
+        insert(out, "x-hedgerow-cohort", &cohort.config.name);
+    }
+    if let Some(reason) = course.reason {
+        insert(out, "x-hedgerow-hedge-reason", reason.as_str());
+    }
+}
+
+fn insert(out: &mut HeaderMap, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        out.insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// Errors always have a request id.
+fn identified(told: ErrorAnswer) -> ErrorAnswer {
+    if told.request_id.is_some() { told } else { told.with_request_id(format!("req_{:032x}", fastrand::u128(..))) }
+}
+
+fn finish(status: StatusCode, mut out: HeaderMap, request_id: Option<&str>, body: Body) -> Response {
+    if let Some(value) = request_id.and_then(|id| HeaderValue::from_str(id).ok()) {
+        out.insert(ANTHROPIC_REQUEST_ID, value.clone());
+        out.insert(REQUEST_ID, value);
+    }
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = out;
+    response
+}

@@ -1,0 +1,158 @@
+//! From a body to a planned user action: scan, model, class, cohort, lane, ends.
+//!
+//! One pass over the body (`wire::scan`); nothing is parsed twice. Outputs: a [`Request`], or the error that names what to
+//! change.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use hedgerow_config::{route::AuthScheme, settings::Affinity};
+use hedgerow_policy::{
+    ledger::{InputRatio, estimate_input},
+    time::Moment,
+};
+use http::HeaderMap;
+
+use super::generate::Arrival;
+use crate::{
+    race::action::Request,
+    runtime::{cell, matching::Traits, snapshot::{Listing, Snapshot}},
+    wire::{
+        answer::{ErrorAnswer, Kind},
+        eligibility,
+        headers,
+        scan::{self, Key, Scan},
+    },
+};
+
+/// Prompts from this size on keep their route for the sake of its prompt cache.
+const AFFINITY_BYTES: u64 = 4 * 1024;
+/// We answer this much before the caller's own end.
+const MARGIN: Duration = Duration::from_millis(250);
+
+/// Ids of one user action.
+pub struct Ids {
+    /// `x-request-id`.
+    pub request: String,
+    /// `x-hedgerow-action`.
+    pub action: String,
+    /// Number from which draws are made.
+    pub draw: u128,
+}
+
+impl Ids {
+    /// New ids; the action's id is the client's own if it sent one.
+    pub fn new(client: &HeaderMap, snapshot: &Snapshot) -> Self {
+        let request = format!("req_{:032x}", fastrand::u128(..));
+        let own = fastrand::u128(..);
+        match headers::action_id(client) {
+            None => Self { request, action: format!("ua_{own:032x}"), draw: own },
+            Some(id) => {
+                let low = snapshot.key.hash(id.as_bytes());
+                let high = snapshot.key.hash(&low.to_le_bytes());
+                Self { request, action: id.to_owned(), draw: u128::from(high) << 64 | u128::from(low) }
+            }
+        }
+    }
+}
+
+/// Scans a body and finds out what it is.
+pub fn classify(
+    snapshot: &Snapshot,
+    arrival: &Arrival,
+    ids: Ids,
+    tenant: String,
+    body: &Bytes,
+    arrived: Moment,
+) -> Result<(Request, Scan), ErrorAnswer> {
+    let scan = scan::scan(body)?;
+    let model = match &arrival.deployment {
+        Some(deployment) => deployment.clone(),
+        None => scan.model(body)?.into_owned(),
+    };
+    let client = &arrival.head.headers;
+    let operation = arrival.operation;
+    let listing = snapshot
+        .listing(&model, operation.dialect())
+        .ok_or_else(|| ErrorAnswer::model_not_found(&model))?;
+    let passthrough = listing.offers.iter().any(|offer| {
+        offer.route.dialect() == operation.dialect() && offer.route.config.auth.scheme == AuthScheme::Passthrough
+    });
+    if passthrough && headers::credential(client).is_none() {
+        return Err(ErrorAnswer::new(
+            Kind::Unauthorized,
+            "this model's routes use the caller's own provider key: send it as usual",
+        ));
+    }
+    let eligibility = eligibility::classify(operation, &scan, body, &model, passthrough);
+    let stream = scan.stream() && operation.streams();
+    let text_bytes = scan.text_bytes();
+    let input_tokens = estimate_input(text_bytes, InputRatio::default().bytes_per_token_milli());
+    let max_output = scan.max_output(body);
+    let traits = Traits {
+        model: &model,
+        operation,
+        stream,
+        tools: eligibility.tools,
+        input_tokens,
+        max_output,
+        headers: client,
+        tenant: &tenant,
+    };
+    let cohort = snapshot.cohort(&traits).cloned();
+    let lane = snapshot
+        .lane(&traits)
+        .cloned()
+        .ok_or_else(|| ErrorAnswer::new(Kind::Internal, "the configuration has no lane"))?;
+    let terms = snapshot.terms(cohort.as_deref());
+    let own = Duration::from_millis(if stream { terms.deadline.stream_ms } else { terms.deadline.complete_ms });
+    let asked = headers::deadline(client).map_or(own, |asked| asked.min(own));
+    let total = arrived + Duration::from_millis(terms.deadline.total_ms);
+    let head = scan.prompt_head(body);
+    let request = Request {
+        id: ids.action,
+        draw: ids.draw,
+        request_id: ids.request,
+        operation,
+        stream,
+        affinity: affinity(snapshot, &scan, body, listing, &tenant),
+        fingerprint: format!("{:04x}", snapshot.key.hash(head) & 0xffff),
+        listing: Arc::clone(listing),
+        model,
+        tenant,
+        cohort,
+        lane,
+        eligibility,
+        band: cell::band(input_tokens),
+        input_tokens,
+        text_bytes,
+        max_output,
+        arrived,
+        deadline: (arrived + asked.saturating_sub(MARGIN)).min(total),
+        total,
+        client_retry: headers::client_retry(client) > 0,
+        passthrough,
+        traceparent: text(client, "traceparent"),
+    };
+    Ok((request, scan))
+}
+
+/// Hash of tenant, model and what decides about prompt caches; `None` = plain weights.
+fn affinity(snapshot: &Snapshot, scan: &Scan, body: &[u8], listing: &Listing, tenant: &str) -> Option<u64> {
+    if snapshot.settings.affinity == Affinity::None {
+        return None;
+    }
+    let cache_key = scan.raw(Key::PromptCacheKey, body);
+    let prompt = scan.prompt().map_or(0, |span| span.len() as u64);
+    if cache_key.is_none() && prompt < AFFINITY_BYTES {
+        return None;
+    }
+    let key = &snapshot.key;
+    let of = |hash: u64, bytes: &[u8]| key.hash(&[&hash.to_le_bytes()[..], bytes].concat());
+    let start = of(key.hash(tenant.as_bytes()), listing.name.as_bytes());
+    Some(of(start, cache_key.unwrap_or_else(|| scan.prompt_head(body))))
+}
+
+fn text(client: &HeaderMap, name: &str) -> String {
+    client.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().chars().take(128).collect()
+}

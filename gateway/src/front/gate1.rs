@@ -1,0 +1,102 @@
+//! Gate 1: what can be refused by headers alone, before the body is read.
+//!
+//! Client key, the pod's ceiling of user actions (`maxInFlight`), size of the body, ceiling of buffered bytes. Inputs: the
+//! request's head. Outputs: an [`Entry`] that holds the place, or an error answer.
+
+use std::{sync::Arc, time::Duration};
+
+use hedgerow_config::settings::TenantFrom;
+use http::{HeaderMap, header};
+
+use crate::{
+    runtime::{Runtime, gauge::Held, snapshot::Snapshot},
+    wire::{
+        answer::{ErrorAnswer, Kind},
+        headers,
+    },
+};
+
+/// A place in the pod.
+pub struct Entry {
+    /// Who is asking.
+    pub tenant: String,
+    /// One of `maxInFlight`.
+    pub in_flight: Held,
+    /// Buffered bytes, grown while the body is read.
+    pub buffered: Held,
+    /// What the client says its body is long.
+    pub content_length: Option<u64>,
+}
+
+/// Asks gate 1.
+pub fn enter(runtime: &Arc<Runtime>, snapshot: &Snapshot, client: &HeaderMap) -> Result<Entry, ErrorAnswer> {
+    let tenant = tenant(runtime, snapshot, client)?;
+    let settings = &snapshot.settings;
+    let content_length =
+        client.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    if content_length.is_some_and(|length| length > settings.max_request_bytes) {
+        return Err(too_large(settings.max_request_bytes));
+    }
+    let in_flight = runtime
+        .gauges
+        .actions
+        .hold_within(1, u64::from(settings.max_in_flight))
+        .ok_or_else(|| shed(snapshot, "PodFull", "the gateway carries as many requests as it may"))?;
+    let buffered = runtime
+        .gauges
+        .buffered
+        .hold_within(content_length.unwrap_or(0), settings.buffered_bytes_limit)
+        .ok_or_else(|| body_memory(snapshot))?;
+    Ok(Entry { tenant, in_flight, buffered, content_length })
+}
+
+fn tenant(runtime: &Runtime, snapshot: &Snapshot, client: &HeaderMap) -> Result<String, ErrorAnswer> {
+    let keys = runtime.client_keys();
+    let by_key = if keys.required() {
+        let presented = headers::credential(client).ok_or_else(|| {
+            ErrorAnswer::new(
+                Kind::Unauthorized,
+                "a client key is needed: send it as Authorization: Bearer, x-api-key or api-key",
+            )
+        })?;
+        let tenant = keys.tenant(presented.bytes()).ok_or_else(|| {
+            ErrorAnswer::new(Kind::Unauthorized, "this client key is not known here: ask the platform team for one")
+        })?;
+        Some(tenant.to_owned())
+    } else {
+        None
+    };
+    Ok(match &snapshot.settings.tenant_from {
+        TenantFrom::ApiKey => by_key.unwrap_or_default(),
+        TenantFrom::Header(name) => client
+            .get(name.as_str())
+            .and_then(|value| value.to_str().ok())
+            .map_or_else(String::new, |value| value.chars().take(128).collect()),
+        TenantFrom::None => String::new(),
+    })
+}
+
+/// Refuses a body that is longer than the fleet allows.
+pub fn too_large(limit: u64) -> ErrorAnswer {
+    ErrorAnswer::new(Kind::TooLarge, format!("the body is longer than {limit} bytes: send less"))
+}
+
+/// Refuses because buffered bodies use their share of the memory.
+pub fn body_memory(snapshot: &Snapshot) -> ErrorAnswer {
+    shed(snapshot, "BodyMemory", "the gateway buffers as many request bytes as it may")
+}
+
+/// Sheds before the lane is known: counted at the lane that takes everything.
+fn shed(snapshot: &Snapshot, reason: &'static str, message: &'static str) -> ErrorAnswer {
+    let second = Duration::from_secs(1);
+    let mut told = ErrorAnswer::new(Kind::Overloaded, format!("{message}: try again after Retry-After"))
+        .with_retry_after(second)
+        .with_should_retry(true)
+        .with_reason(reason);
+    if let Some(lane) = snapshot.lanes.last() {
+        lane.state.count_shed(reason, 1);
+        lane.metrics.shed(reason);
+        told = told.with_lane(lane.config.name.clone());
+    }
+    told
+}

@@ -1,0 +1,301 @@
+//! A committed event stream.
+//!
+//! Order: held frames, exactly as received, then each frame as it arrives; nothing is merged, split or delayed. Timers:
+//! before the first token only `firstToken`; after it `idleBytes` and `idleTokens` (pings are bytes, not tokens); they
+//! count only time spent waiting for the provider, so they stand still while the client is not reading. A truncation is
+//! visible: an error frame in the caller's dialect, one pending poll so that it is flushed (without it the frame is lost
+//! in 200 of 200, experiment E10), then an aborted body.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use hedgerow_policy::time::Moment;
+use http_body::{Body, Frame};
+
+use super::{RelayError, note_end, note_first_token};
+use crate::{
+    permit::ActionPermits,
+    race::{
+        attempt::{Attempt, End},
+        leg::Held,
+        timer::Timer,
+    },
+    settle::record::StatusClass,
+    wire::{
+        answer::{ErrorAnswer, Kind},
+        splice::UsageAsk,
+        sse,
+        token::{self, Signal},
+    },
+};
+
+/// The comment that keeps middle boxes patient.
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+/// A committed event stream.
+pub struct StreamBody {
+    held: Box<Held>,
+    ask: UsageAsk,
+    phase: Phase,
+    /// Waiting for the provider since.
+    waiting: Option<Moment>,
+    /// Waited for a token, over pings.
+    tokenless: Duration,
+    /// The dialect's own last word has passed.
+    end_seen: bool,
+    /// The provider's own error has passed.
+    error_seen: bool,
+    timer: Timer,
+    attempt: Attempt,
+    _permits: ActionPermits,
+}
+
+enum Phase {
+    Live,
+    /// The error frame was handed out; the next poll lets it be flushed.
+    Flush(RelayError),
+    Break(RelayError),
+    Over,
+}
+
+impl StreamBody {
+    /// The body of a committed stream.
+    pub fn new(held: Box<Held>, ask: UsageAsk, attempt: Attempt, permits: ActionPermits, timer: Timer) -> Self {
+        Self {
+            held,
+            ask,
+            phase: Phase::Live,
+            waiting: None,
+            tokenless: Duration::ZERO,
+            end_seen: false,
+            error_seen: false,
+            timer,
+            attempt,
+            _permits: permits,
+        }
+    }
+
+    fn now(&self) -> Moment {
+        self.attempt.action.now()
+    }
+
+    /// The next frame that is already here.
+    fn ready_frame(&mut self) -> Result<Option<Bytes>, RelayError> {
+        if let Some(bytes) = self.held.frames.pop_front() {
+            return Ok(Some(bytes));
+        }
+        loop {
+            let frame = match self.held.framer.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) if self.held.ended => match self.held.framer.finish() {
+                    Some(tail) => {
+                        self.read(&tail, true);
+                        return Ok(Some(tail.raw));
+                    }
+                    None => return Ok(None),
+                },
+                Ok(None) => return Ok(None),
+                Err(_) => return Err(RelayError::Truncated),
+            };
+            let signal = self.read(&frame, false);
+            if !token::strips(&signal, self.ask) {
+                return Ok(Some(frame.raw));
+            }
+        }
+    }
+
+    fn read(&mut self, frame: &sse::Frame, tail: bool) -> Signal {
+        let Some(reader) = self.attempt.reader.as_mut() else { return Signal::NotToken };
+        let signal = if tail { reader.read_tail(frame) } else { reader.read(frame) };
+        match &signal {
+            Signal::Token { .. } | Signal::EffectStarted | Signal::Finish => {
+                self.tokenless = Duration::ZERO;
+                let now = self.now();
+                note_first_token(&mut self.attempt, now);
+            }
+            Signal::End => self.end_seen = true,
+            Signal::Error(_) => self.error_seen = true,
+            Signal::NotToken | Signal::UsageOnly => {}
+        }
+        self.note_complete();
+        signal
+    }
+
+    /// A whole answer stays whole, whatever happens to the connection afterwards.
+    fn note_complete(&mut self) {
+        if self.attempt.reader.as_ref().is_some_and(token::StreamReader::complete) {
+            self.attempt.end = End::Complete;
+        }
+    }
+
+    /// The provider has ended: cleanly, or not.
+    fn finish(&mut self) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+        let now = self.now();
+        self.note_complete();
+        self.phase = Phase::Over;
+        if self.attempt.end == End::Complete {
+            note_end(&self.attempt.action, StatusClass::Success, "", now);
+            return Poll::Ready(None);
+        }
+        self.attempt.truncate(now);
+        if self.error_seen || self.end_seen {
+            // The provider's own last word has passed; a second one from us would contradict it.
+            note_end(&self.attempt.action, StatusClass::UpstreamError, "upstream_incomplete", now);
+            return Poll::Ready(None);
+        }
+        self.fault(RelayError::Truncated)
+    }
+
+    /// Tells the client that this is not the end of the answer.
+    fn fault(&mut self, error: RelayError) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+        let now = self.now();
+        if self.attempt.end == End::Complete {
+            self.phase = Phase::Over;
+            note_end(&self.attempt.action, StatusClass::Success, "", now);
+            return Poll::Ready(None);
+        }
+        let (kind, class, message) = match error {
+            RelayError::Truncated => {
+                self.attempt.truncate(now);
+                let message = "the provider's answer was cut after it had begun: what came before is not whole";
+                (Kind::Truncated, StatusClass::UpstreamError, message)
+            }
+            RelayError::Deadline => {
+                self.attempt.expire();
+                (Kind::Deadline, StatusClass::GatewayError, "the answer took longer than its total deadline")
+            }
+            RelayError::ShuttingDown => {
+                self.attempt.expire();
+                (Kind::ShuttingDown, StatusClass::GatewayError, "the gateway is shutting down: ask again")
+            }
+        };
+        note_end(&self.attempt.action, class, kind.as_str(), now);
+        if self.error_seen {
+            self.phase = Phase::Over;
+            return Poll::Ready(Some(Err(error)));
+        }
+        self.phase = Phase::Flush(error);
+        let frame = ErrorAnswer::new(kind, message)
+            .with_request_id(self.attempt.action.request.request_id.clone())
+            .frame(self.attempt.action.request.operation);
+        Poll::Ready(Some(Ok(Frame::data(frame))))
+    }
+
+    /// Nothing is here and the provider is silent: which timer is due, and when is the next?
+    fn silent(&mut self, now: Moment) -> Result<(Moment, bool), RelayError> {
+        let since = *self.waiting.get_or_insert(now);
+        let action = &self.attempt.action;
+        let route = &self.attempt.offer.route;
+        let timeouts = &route.config.timeouts;
+        let ms = Duration::from_millis;
+        if now >= action.request.total {
+            return Err(RelayError::Deadline);
+        }
+        let silence = if self.attempt.first_token.is_none() {
+            self.attempt.started + route.first_token_timeout(self.attempt.offer.model)
+        } else {
+            let bytes = since + ms(timeouts.idle_bytes_ms);
+            let tokens = since + ms(timeouts.idle_tokens_ms).saturating_sub(self.tokenless);
+            bytes.min(tokens)
+        };
+        if now >= silence {
+            return Err(RelayError::Truncated);
+        }
+        let interval = ms(action.snapshot.settings.sse_keep_alive.interval_ms);
+        if interval.is_zero() {
+            return Ok((silence.min(action.request.total), false));
+        }
+        let elapsed = now.since(since);
+        let beats = elapsed.as_nanos() / interval.as_nanos();
+        let next = since + interval.saturating_mul(u32::try_from(beats).unwrap_or(u32::MAX).saturating_add(1));
+        Ok((silence.min(action.request.total).min(next), beats > 0 && !self.beaten(now, interval)))
+    }
+
+    /// Whether a comment was sent within the last interval.
+    fn beaten(&self, now: Moment, interval: Duration) -> bool {
+        self.held.beat.is_some_and(|beat| now.since(beat) < interval)
+    }
+
+    fn arrived(&mut self, now: Moment) {
+        if let Some(since) = self.waiting.take() {
+            self.tokenless += now.since(since);
+        }
+    }
+}
+
+impl Body for StreamBody {
+    type Data = Bytes;
+    type Error = RelayError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+        let this = self.get_mut();
+        loop {
+            match this.phase {
+                Phase::Live => {}
+                Phase::Flush(error) => {
+                    this.phase = Phase::Break(error);
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Phase::Break(error) => {
+                    this.phase = Phase::Over;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Phase::Over => return Poll::Ready(None),
+            }
+            if this.attempt.action.runtime.aborted() {
+                return this.fault(RelayError::ShuttingDown);
+            }
+            match this.ready_frame() {
+                Ok(Some(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                Ok(None) if this.held.ended => return this.finish(),
+                Ok(None) => {}
+                Err(error) => return this.fault(error),
+            }
+            match this.held.body.as_mut().poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    this.arrived(this.now());
+                    if let Ok(data) = frame.into_data() {
+                        this.held.framer.push(data);
+                    }
+                }
+                Poll::Ready(Some(Err(_))) => return this.fault(RelayError::Truncated),
+                Poll::Ready(None) => this.held.ended = true,
+                Poll::Pending => {
+                    let now = this.now();
+                    match this.silent(now) {
+                        Err(error) => return this.fault(error),
+                        Ok((_, true)) => {
+                            this.held.beat = Some(now);
+                            return Poll::Ready(Some(Ok(Frame::data(KEEP_ALIVE))));
+                        }
+                        Ok((due, false)) => {
+                            let clock = this.attempt.action.runtime.clock;
+                            if this.timer.poll(cx, &clock, due).is_pending() {
+                                return Poll::Pending;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for StreamBody {
+    fn drop(&mut self) {
+        let now = self.now();
+        if self.attempt.end == End::Complete {
+            note_end(&self.attempt.action, StatusClass::Success, "", now);
+        } else {
+            note_end(&self.attempt.action, StatusClass::Canceled, "client_gone", now);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A committed complete answer: checked bytes with their length, or the beginning of one that is too large to check with
+//! the rest passed on as it comes.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+
+use super::{RelayError, note_end};
+use crate::{
+    permit::ActionPermits,
+    race::{
+        attempt::{Attempt, End},
+        leg::Collected,
+        timer::Timer,
+        transport::AnswerBody,
+    },
+    settle::record::StatusClass,
+};
+
+/// A committed complete answer.
+pub struct WholeBody {
+    start: Option<Bytes>,
+    rest: Option<AnswerBody>,
+    timer: Timer,
+    attempt: Attempt,
+    _permits: ActionPermits,
+}
+
+impl WholeBody {
+    /// The body of a committed complete answer.
+    pub fn new(collected: Collected, attempt: Attempt, permits: ActionPermits, timer: Timer) -> Self {
+        let Collected { body, bytes, .. } = collected;
+        let start = BytesMut::freeze(bytes);
+        Self { start: Some(start).filter(|bytes| !bytes.is_empty()), rest: body, timer, attempt, _permits: permits }
+    }
+
+    fn end(&mut self, class: StatusClass, error: &'static str) {
+        let now = self.attempt.action.now();
+        note_end(&self.attempt.action, class, error, now);
+    }
+}
+
+impl Body for WholeBody {
+    type Data = Bytes;
+    type Error = RelayError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+        let this = self.get_mut();
+        if let Some(bytes) = this.start.take() {
+            if this.rest.is_none() {
+                this.end(StatusClass::Success, "");
+            }
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        let Some(rest) = this.rest.as_mut() else { return Poll::Ready(None) };
+        let action = this.attempt.action.clone();
+        if action.runtime.aborted() || this.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready() {
+            this.rest = None;
+            this.attempt.expire();
+            this.end(StatusClass::GatewayError, "gateway_deadline");
+            return Poll::Ready(Some(Err(RelayError::Deadline)));
+        }
+        match ready!(rest.as_mut().poll_frame(cx)) {
+            Some(Ok(frame)) => Poll::Ready(Some(Ok(frame))),
+            Some(Err(_)) => {
+                this.rest = None;
+                let now = action.now();
+                this.attempt.truncate(now);
+                this.end(StatusClass::UpstreamError, "upstream_truncated");
+                Poll::Ready(Some(Err(RelayError::Truncated)))
+            }
+            None => {
+                this.rest = None;
+                this.attempt.end = End::Complete;
+                this.end(StatusClass::Success, "");
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.start.is_none() && self.rest.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match (&self.start, &self.rest) {
+            (start, None) => SizeHint::with_exact(start.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            (_, Some(_)) => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for WholeBody {
+    fn drop(&mut self) {
+        self.end(StatusClass::Canceled, "client_gone");
+    }
+}

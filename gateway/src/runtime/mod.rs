@@ -1,0 +1,240 @@
+//! Everything that the requests of one pod share.
+//!
+//! [`Runtime`] holds the snapshot in force and the state that outlives snapshots. Inputs: configurations, fleet files and
+//! ticks. Outputs: what requests read, and [`Runtime::state`] for the operator. Snapshots are exchanged through an
+//! `ArcSwapOption`; a request loads it once and keeps it.
+//!
+//! Refuses: to decide about hedging in the fleet's name. A pod acts alone only when nobody has watched it for
+//! `blind.after`.
+
+pub mod budget;
+pub mod carried;
+pub mod cell;
+pub mod cells;
+pub mod clock;
+pub mod cohort;
+pub mod error;
+pub mod fleet;
+pub mod gauge;
+pub mod keys;
+pub mod lane;
+pub mod learning;
+pub mod matching;
+pub mod report;
+pub mod route;
+pub mod snapshot;
+pub mod spend;
+pub mod target;
+pub mod tick;
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use hedgerow_config::{
+    FleetFile, GatewayConfig,
+    settings::Drain,
+    state::{Pod, Rejected},
+};
+use hedgerow_policy::draw::Key;
+use sha2::{Digest as _, Sha256};
+
+use self::{
+    budget::Budgets, carried::Carried, cells::Cells, clock::Clock, error::ApplyError, fleet::FleetView, gauge::Gauge,
+    keys::ClientKeys, lane::LaneDesk, snapshot::Snapshot, spend::Spend,
+};
+use crate::{
+    config::credentials::Credentials, race::transport::Transports, settle::writer::RecordWriter,
+    telemetry::metrics::Metrics,
+};
+
+/// What a pod starts with.
+pub struct Options {
+    /// Pod uid.
+    pub pod_uid: String,
+    /// Metric families.
+    pub metrics: Arc<Metrics>,
+    /// Where records go.
+    pub records: RecordWriter,
+    /// Mounted secrets.
+    pub credentials: Arc<Credentials>,
+    /// Makes connection pools.
+    pub transports: Box<dyn Transports>,
+}
+
+/// Everything that the requests of one pod share.
+pub struct Runtime {
+    /// The clock.
+    pub clock: Clock,
+    /// Metric families.
+    pub metrics: Arc<Metrics>,
+    /// Where records go.
+    pub records: RecordWriter,
+    /// Mounted secrets.
+    pub credentials: Arc<Credentials>,
+    /// Lanes and who waits in them.
+    pub lanes: Arc<LaneDesk>,
+    /// Budgets.
+    pub budgets: Budgets,
+    /// Latency cells.
+    pub cells: Cells,
+    /// Counts that must return to zero.
+    pub gauges: Gauges,
+    /// Spend since the start.
+    pub spend: Spend,
+    transports: Box<dyn Transports>,
+    pod: Pod,
+    snapshot: ArcSwapOption<Snapshot>,
+    fleet: ArcSwap<FleetView>,
+    client_keys: ArcSwap<ClientKeys>,
+    carried: Mutex<Carried>,
+    rejected: Mutex<Option<Rejected>>,
+    draining: AtomicBool,
+    aborted: AtomicBool,
+}
+
+/// Counts that must return to zero when nobody is asking; the others are in [`LaneDesk`] and [`Budgets`].
+#[derive(Default)]
+pub struct Gauges {
+    /// User actions.
+    pub actions: Gauge,
+    /// Attempts.
+    pub attempts: Gauge,
+    /// Route permits.
+    pub route_permits: Gauge,
+    /// Buffered request bytes.
+    pub buffered: Gauge,
+    /// Losers being read to the end.
+    pub audits: Gauge,
+}
+
+impl Runtime {
+    /// A pod without a configuration.
+    pub fn new(options: Options) -> Arc<Self> {
+        let clock = Clock::start();
+        let now = clock.now();
+        Arc::new(Self {
+            metrics: options.metrics,
+            records: options.records,
+            credentials: options.credentials,
+            lanes: Arc::new(LaneDesk::new(clock, hedgerow_config::Settings::default().max_in_flight)),
+            budgets: Budgets::new(now),
+            cells: Cells::default(),
+            gauges: Gauges::default(),
+            spend: Spend::default(),
+            transports: options.transports,
+            pod: Pod {
+                uid: options.pod_uid,
+                started_unix_ms: clock.unix_ms(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            snapshot: ArcSwapOption::empty(),
+            fleet: ArcSwap::from_pointee(FleetView::alone(now)),
+            client_keys: ArcSwap::from_pointee(ClientKeys::default()),
+            carried: Mutex::default(),
+            rejected: Mutex::default(),
+            draining: AtomicBool::new(false),
+            aborted: AtomicBool::new(false),
+            clock,
+        })
+    }
+
+    /// Puts a configuration in force, as a whole or not at all.
+    pub fn apply(&self, config: GatewayConfig, digest: String) -> Result<(), ApplyError> {
+        let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        let previous = self.snapshot.load_full();
+        let snapshot = carried.build(self, config, digest, previous.as_deref(), &self.fleet.load())?;
+        self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
+        self.snapshot.store(Some(Arc::new(snapshot)));
+        *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// Takes over what the fleet measured.
+    pub fn apply_fleet(&self, file: FleetFile) {
+        self.fleet.store(Arc::new(FleetView::read(file, &self.clock)));
+        if let Some(snapshot) = self.snapshot.load_full() {
+            self.share_budgets(&snapshot);
+        }
+    }
+
+    /// Budget rules are shares of fleet-wide figures: a change of replicas changes them.
+    fn share_budgets(&self, snapshot: &Snapshot) {
+        self.budgets.share(|model| snapshot.budget_rule(model), self.fleet.load().replicas);
+    }
+
+    /// Reads client keys again.
+    pub fn credentials_changed(&self) {
+        if let Some(snapshot) = self.snapshot.load_full() {
+            self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
+            for route in &snapshot.routes {
+                route.state.credentials_rejected.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Notes a configuration that was refused.
+    pub fn reject(&self, digest: String, message: String) {
+        *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rejected { digest, message });
+    }
+
+    /// The configuration in force.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshot.load_full()
+    }
+
+    /// The fleet as last heard of.
+    pub fn fleet(&self) -> Arc<FleetView> {
+        self.fleet.load_full()
+    }
+
+    /// Client keys in force.
+    pub fn client_keys(&self) -> Arc<ClientKeys> {
+        self.client_keys.load_full()
+    }
+
+    /// Whether the pod takes traffic.
+    pub fn ready(&self) -> bool {
+        self.snapshot.load().is_some() && !self.draining()
+    }
+
+    /// SIGTERM: not ready, no new hedges.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether SIGTERM was received.
+    pub fn draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// The drain's time is over: what remains gets its error frame and is aborted.
+    pub fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what remains must end now.
+    pub fn aborted(&self) -> bool {
+        self.aborted.load(Ordering::Relaxed)
+    }
+
+    /// User actions in flight.
+    pub fn actions_in_flight(&self) -> u64 {
+        self.gauges.actions.get()
+    }
+
+    /// How the pod leaves.
+    pub fn drain_times(&self) -> Drain {
+        self.snapshot.load().as_ref().map_or_else(Drain::default, |snapshot| snapshot.settings.drain)
+    }
+}
+
+/// The key that all pods of a fleet share: affinity must not depend on the pod.
+pub fn fleet_key(namespace: &str, name: &str) -> Key {
+    let digest = Sha256::digest(format!("hedgerow/{namespace}/{name}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Key::new(bytes)
+}

@@ -1,0 +1,117 @@
+//! Where and how the attempts of a route are addressed: URI, dialect form, credential header.
+//!
+//! Inputs: the configured endpoint. Outputs: absolute URIs and headers of one attempt. Refuses anything but `http` and
+//! `https` URLs with a host.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+
+use hedgerow_config::{
+    self as config,
+    route::{Api, AuthScheme},
+};
+
+use crate::{
+    config::credentials::Credentials,
+    runtime::error::ApplyError,
+    wire::{dialect::Operation, headers},
+};
+
+/// Version of Anthropic's API that is asked for when the client names none.
+const ANTHROPIC_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+/// The parsed endpoint of a route.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// `https://host[:port]/prefix`, without a slash at the end.
+    base: String,
+    static_headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Address {
+    /// Reads the endpoint and the static headers.
+    pub fn new(route: &config::Route) -> Result<Self, ApplyError> {
+        let refuse = |why: String| ApplyError::Route { route: route.name.clone(), why };
+        let uri: Uri = route
+            .endpoint
+            .parse()
+            .map_err(|error| refuse(format!("endpoint {:?} is not a URL ({error}): write https://host", route.endpoint)))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+            return Err(refuse(format!("endpoint {:?} must be https://host or http://host", route.endpoint)));
+        }
+        let static_headers = route
+            .headers
+            .iter()
+            .map(|(name, value)| Ok((name.parse::<HeaderName>()?, value.parse::<HeaderValue>()?)))
+            .collect::<Result<_, http::Error>>()
+            .map_err(|error| refuse(format!("headers: {error}")))?;
+        Ok(Self { base: route.endpoint.trim_end_matches('/').to_owned(), static_headers })
+    }
+
+    /// The absolute URI of an attempt. An endpoint that already ends in `/v1` keeps it once.
+    pub fn uri(&self, route: &config::Route, operation: Operation, model: &config::route::Model) -> Option<Uri> {
+        let path = operation.upstream_path();
+        match (&route.api, &route.azure) {
+            (Api::AzureOpenAI, Some(azure)) => {
+                let deployment = azure.deployments.get(&model.name).unwrap_or(&model.name);
+                format!("{}/openai/deployments/{deployment}/{path}?api-version={}", self.base, azure.api_version)
+                    .parse()
+                    .ok()
+            }
+            _ if self.base.ends_with("/v1") => format!("{}/{path}", self.base).parse().ok(),
+            _ => format!("{}/v1/{path}", self.base).parse().ok(),
+        }
+    }
+
+    /// Adds static headers and the dialect's own to an attempt's headers.
+    pub fn decorate(&self, api: Api, out: &mut HeaderMap) {
+        for (name, value) in &self.static_headers {
+            out.insert(name.clone(), value.clone());
+        }
+        if api == Api::Anthropic {
+            out.entry("anthropic-version").or_insert(ANTHROPIC_VERSION);
+        }
+    }
+}
+
+/// Puts the credential of `route` on an attempt. `None` when it is missing.
+pub fn authorize(
+    route: &config::Route,
+    credentials: &Credentials,
+    client: &HeaderMap,
+    out: &mut HeaderMap,
+) -> Option<()> {
+    let secret = || route.auth.secret.as_ref().and_then(|key| credentials.get(key));
+    match route.auth.scheme {
+        AuthScheme::None => {}
+        AuthScheme::Bearer => {
+            out.insert(http::header::AUTHORIZATION, secret()?.bearer()?);
+        }
+        AuthScheme::Header => {
+            let name = route.auth.header.as_deref().unwrap_or("api-key").parse::<HeaderName>().ok()?;
+            out.insert(name, secret()?.header_value()?);
+        }
+        AuthScheme::Passthrough => pass_through(client, out)?,
+    }
+    Some(())
+}
+
+/// Forwards the client's own credential in the header in which it came.
+fn pass_through(client: &HeaderMap, out: &mut HeaderMap) -> Option<()> {
+    headers::credential(client)?;
+    for name in ["authorization", "x-api-key", "api-key"] {
+        if let Some(value) = client.get(name) {
+            out.insert(HeaderName::from_static(name), value.clone());
+        }
+    }
+    Some(())
+}
+
+/// Whether an attempt could be authorised now.
+pub fn has_credential(route: &config::Route, credentials: &Credentials) -> bool {
+    match route.auth.scheme {
+        AuthScheme::None | AuthScheme::Passthrough => true,
+        AuthScheme::Bearer | AuthScheme::Header => {
+            route.auth.secret.as_ref().is_some_and(|key| credentials.get(key).is_some())
+        }
+    }
+}
