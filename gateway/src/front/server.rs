@@ -66,9 +66,10 @@ pub struct BindError {
     source: io::Error,
 }
 
-/// A bound traffic port.
+/// A bound traffic port that does not listen yet: until [`Server::serve`] clients are refused by the kernel, so that a
+/// process that shares the port takes no connection before it can serve it.
 pub struct Server {
-    listener: TcpListener,
+    socket: Socket,
     address: SocketAddr,
     limits: Limits,
     closing: Closing,
@@ -86,9 +87,10 @@ impl Server {
         closing: Closing,
     ) -> Result<Self, BindError> {
         let refuse = |source| BindError { address, source };
-        let listener = listen(address, reuse_port).map_err(refuse)?;
-        let address = listener.local_addr().map_err(refuse)?;
-        Ok(Self { listener, address, limits, closing })
+        let socket = bind(address, reuse_port).map_err(refuse)?;
+        let bound = socket.local_addr().map_err(refuse)?;
+        let address = bound.as_socket().unwrap_or(address);
+        Ok(Self { socket, address, limits, closing })
     }
 
     /// The address in use.
@@ -97,14 +99,18 @@ impl Server {
     }
 
     /// Serves until the phase leaves `Open`, then waits for the connections to end.
-    pub async fn serve<S, B>(self, service: S)
+    ///
+    /// # Errors
+    /// The port was taken between binding and listening.
+    pub async fn serve<S, B>(self, service: S) -> Result<(), BindError>
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send + 'static,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let Self { listener, limits, closing, .. } = self;
+        let Self { socket, address, limits, closing } = self;
+        let listener = listen(socket).map_err(|source| BindError { address, source })?;
         let room = Arc::new(Semaphore::new(limits.connections as usize));
         loop {
             let accepted = tokio::select! {
@@ -121,6 +127,7 @@ impl Server {
         drop(listener);
         // All permits back: no connection left.
         let _ = room.acquire_many(limits.connections).await;
+        Ok(())
     }
 }
 
@@ -146,17 +153,17 @@ async fn accept(
     }
 }
 
-fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
+fn bind(address: SocketAddr, reuse_port: bool) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     #[cfg(unix)]
     socket.set_reuse_port(reuse_port)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
 }
-
-#[cfg(test)]
-#[path = "server_tests.rs"]
-mod tests;

@@ -373,8 +373,8 @@ mod tests {
         for line in [
             r#"hedgerow_attempts_total{route="openai-eu",kind="hedge",outcome="won"} 1"#,
             r#"hedgerow_attempts_in_flight{route="openai-eu"} 1"#,
-            r#"hedgerow_breaker_state{route="openai-eu",state="open"} 1"#,
-            r#"hedgerow_breaker_state{route="openai-eu",state="closed"} 0"#,
+            r#"hedgerow_breaker_state{route="openai-eu",state="Open"} 1"#,
+            r#"hedgerow_breaker_state{route="openai-eu",state="Closed"} 0"#,
             r#"gen_ai_server_time_to_first_token_seconds_bucket{le="0.35",route="openai-eu",gen_ai_request_model="gpt"} 1"#,
             r#"gen_ai_client_token_usage_sum{route="openai-eu",gen_ai_request_model="gpt",gen_ai_token_type="output"} 12.0"#,
             r#"hedgerow_lane_limit{lane="interactive"} 20"#,

@@ -43,8 +43,8 @@ pub(super) type Body = Full<Segments>;
 
 /// Streams per h2 connection, whatever the peer allows.
 pub(super) const MAX_STREAMS: usize = 64;
-/// Streams used before the peer's SETTINGS are known. An unusual number, so that their arrival is seen.
-pub(super) const FIRST_STREAMS: usize = 17;
+/// What h2 itself assumes before the peer's SETTINGS. An unusual number, so that their arrival is seen.
+const FIRST_STREAMS: usize = 17;
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
 const MAX_RESET_STREAMS: usize = 4096;

@@ -100,12 +100,11 @@ impl Upstream {
         body: Segments,
     ) -> Result<UpstreamResponse, UpstreamError> {
         let lease = self.pool.lease().await?;
-        if !lease.kept {
+        if lease.exclusive() && !lease.kept {
             return self.attempt(lease, head, body).await.map_err(Failure::into_error);
         }
         match self.attempt(lease, head.clone(), body.clone()).await {
             Err(Failure { stale: true, .. }) => {
-                self.pool.discard_idle();
                 let lease = self.pool.lease().await?;
                 self.attempt(lease, head, body).await.map_err(Failure::into_error)
             }
@@ -133,7 +132,11 @@ impl Upstream {
             Ok(response) => response.into_parts(),
             Err(mut refused) => {
                 let unsent = refused.take_message().is_some();
-                return Err(Failure::of(refused.error(), unsent, kept));
+                let failure = Failure::of(refused.error(), unsent, kept);
+                if failure.stale {
+                    lease.turned_out_stale();
+                }
+                return Err(failure);
             }
         };
         Ok(UpstreamResponse { head, body: UpstreamBody::new(incoming, lease), reused: kept })

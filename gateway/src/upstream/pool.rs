@@ -21,7 +21,7 @@ use hyper::client::conn::{http1, http2};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    connection::{Body, Connection, Dialer, FIRST_STREAMS, MAX_STREAMS, Sender},
+    connection::{Body, Connection, Dialer, MAX_STREAMS, Sender},
     error::UpstreamError,
 };
 
@@ -47,6 +47,8 @@ struct State {
     idle: Vec<Idle>,
     waiting: VecDeque<Waiter>,
     dials: usize,
+    /// What the last SETTINGS allowed.
+    last_allowed: Option<usize>,
     last_id: u64,
 }
 
@@ -60,7 +62,9 @@ struct Multiplexed {
     id: u64,
     sender: http2::SendRequest<Body>,
     streams: usize,
-    /// Peer's limit; [`FIRST_STREAMS`] before its SETTINGS.
+    /// What its SETTINGS allow; before them, what the last connection was allowed, or one.
+    allowed: usize,
+    /// `allowed`, or less for a moment after the peer refused a stream.
     limit: usize,
     /// Whether SETTINGS are still expected, so that more streams will fit soon.
     unsettled: bool,
@@ -113,12 +117,6 @@ impl Pool {
         ready.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Drops idle HTTP/1.1 connections: one turned out to be dead, and the others have been idle for longer.
-    pub(super) fn discard_idle(&self) {
-        let dead = mem::take(&mut self.lock().idle);
-        drop(dead);
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,8 +162,8 @@ impl Pool {
     /// Opens as many connections as those who wait need beyond what is being opened.
     fn dial_as_needed(&self, state: &mut State) {
         state.waiting.retain(|waiter| !waiter.is_closed());
-        let per_dial = if state.protocol == Some(Protocol::Http1) { 1 } else { MAX_STREAMS };
-        let soon: usize = state.multiplexed.iter().map(Multiplexed::soon).sum();
+        let per_dial = state.per_connection();
+        let soon: usize = state.multiplexed.iter().map(|c| c.soon(per_dial)).sum();
         while state.dials * per_dial + soon < state.waiting.len() {
             state.dials += 1;
             state.last_id += 1;
@@ -184,11 +182,14 @@ impl Pool {
             }
             Sender::Http2(sender) => {
                 state.protocol = Some(Protocol::Http2);
+                // More than the peer allows would queue inside h2, unseen, so only one goes ahead of the SETTINGS.
+                let allowed = state.last_allowed.unwrap_or(1);
                 state.multiplexed.push(Multiplexed {
                     id,
                     sender,
                     streams: 0,
-                    limit: FIRST_STREAMS,
+                    allowed,
+                    limit: allowed,
                     unsettled: true,
                     used: false,
                     retire_at,
@@ -215,7 +216,7 @@ impl Pool {
     fn failed(&self, error: &UpstreamError) {
         let mut state = self.lock();
         state.dials -= 1;
-        let hit = if state.protocol == Some(Protocol::Http1) { 1 } else { MAX_STREAMS };
+        let hit = state.per_connection();
         state.waiting.retain(|waiter| !waiter.is_closed());
         let hit = hit.min(state.waiting.len());
         for waiter in state.waiting.drain(..hit) {
@@ -227,11 +228,22 @@ impl Pool {
 
     fn allow(&self, id: u64, streams: usize) {
         let mut state = self.lock();
+        state.last_allowed = Some(streams);
         if let Some(connection) = state.multiplexed.iter_mut().find(|c| c.id == id) {
+            connection.allowed = streams;
             connection.limit = streams;
             connection.unsettled = false;
         }
         self.serve(&mut state);
+    }
+
+    /// The peer refused a stream: no more than it has now until its SETTINGS are known or a moment has passed.
+    fn refused(&self, id: u64) {
+        let mut state = self.lock();
+        if let Some(connection) = state.multiplexed.iter_mut().find(|c| c.id == id) {
+            connection.limit = connection.limit.min(connection.streams.saturating_sub(1));
+            connection.unsettled = false;
+        }
     }
 
     fn forget(&self, id: u64) {
@@ -266,9 +278,20 @@ impl Pool {
         for connection in &mut state.multiplexed {
             // A peer whose SETTINGS say nothing new within a second will not make room by them.
             connection.unsettled = false;
+            connection.limit = connection.allowed;
         }
         if !state.waiting.is_empty() {
             self.serve(&mut state);
+        }
+    }
+}
+
+impl State {
+    /// Requests that one more connection will carry, as far as is known.
+    fn per_connection(&self) -> usize {
+        match self.protocol {
+            Some(Protocol::Http1) => 1,
+            Some(Protocol::Http2) | None => self.last_allowed.unwrap_or(MAX_STREAMS).clamp(1, MAX_STREAMS),
         }
     }
 }
@@ -278,13 +301,18 @@ impl Multiplexed {
         self.limit.min(MAX_STREAMS).saturating_sub(self.streams)
     }
 
-    /// Streams that will fit as soon as the peer has sent its SETTINGS.
-    fn soon(&self) -> usize {
-        if self.unsettled { MAX_STREAMS.saturating_sub(self.streams) } else { 0 }
+    /// Streams that will fit as soon as the peer has sent its SETTINGS, if they say what they said before.
+    fn soon(&self, per_connection: usize) -> usize {
+        if self.unsettled { per_connection.saturating_sub(self.streams) } else { 0 }
     }
 }
 
 impl Lease {
+    /// Whether the connection carries nothing else. A fresh one of that kind cannot be stale.
+    pub(super) fn exclusive(&self) -> bool {
+        matches!(self.kind, LeaseKind::Http1 { .. })
+    }
+
     /// The answer was read to the end.
     pub(super) fn finish(mut self) {
         if let LeaseKind::Http1 { sender, retire_at } = mem::replace(&mut self.kind, LeaseKind::Over)
@@ -292,6 +320,18 @@ impl Lease {
             && now() < retire_at
         {
             self.pool.give_back(sender, retire_at);
+        }
+    }
+
+    /// The peer closed the connection or refused the stream before it read the request: the next lease must not lead
+    /// to the same. Idle HTTP/1.1 connections have been idle for longer than this one and go with it.
+    pub(super) fn turned_out_stale(self) {
+        match self.kind {
+            LeaseKind::Http2 { id, .. } => self.pool.refused(id),
+            LeaseKind::Http1 { .. } | LeaseKind::Over => {
+                let dead = mem::take(&mut self.pool.lock().idle);
+                drop(dead);
+            }
         }
     }
 

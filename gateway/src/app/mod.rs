@@ -1,0 +1,228 @@
+//! One gateway, put together: the only place that knows all parts.
+//!
+//! Inputs: [`Options`]. Outputs: a [`Running`] gateway whose admin port answers at once and whose traffic port opens with
+//! the first valid configuration. In a process it is started by [`crate::run`], in tests as often as they like.
+
+mod pools;
+mod target;
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use tokio::{sync::Notify, task::JoinHandle};
+
+use self::{pools::Pools, target::Live};
+use crate::{
+    admin::{self, Scrapes},
+    config::{Credentials, Watcher},
+    drain::{self, Haste, Leaving},
+    error::StartError,
+    front::{
+        self,
+        closing::{Closing, Phase},
+        server::{Limits, Server},
+    },
+    runtime::{self, Runtime},
+    settle::writer::{Flush, RecordWriter},
+    telemetry::metrics::Metrics,
+    upstream::UpstreamShared,
+};
+
+/// Connections of the admin port: a few scrapers and a person.
+const ADMIN_CONNECTIONS: u32 = 64;
+
+/// How a gateway is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directory of `gateway.json` and `fleet.json`.
+    pub config: PathBuf,
+    /// Directory of `<secret>/<key>`.
+    pub secrets: PathBuf,
+    /// Traffic; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Admin; port 0 takes a free one.
+    pub admin: SocketAddr,
+    /// Share the traffic port with other processes.
+    pub reuse_port: bool,
+    /// Identity in `/state`.
+    pub pod_uid: String,
+    /// Write records to stdout.
+    pub records: bool,
+    /// Limits of the traffic port.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// A gateway on free loopback ports that writes no records.
+    pub fn local(config: PathBuf) -> Self {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self {
+            secrets: config.join("secrets"),
+            config,
+            listen: loopback,
+            admin: loopback,
+            reuse_port: false,
+            pod_uid: "local".to_owned(),
+            records: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A gateway that runs until it is shut down or dropped.
+pub struct Running {
+    /// Address of the traffic port, which answers once [`Running::ready`] has returned.
+    pub address: SocketAddr,
+    /// Address of the admin port.
+    pub admin_address: SocketAddr,
+    /// What all requests share.
+    pub runtime: Arc<Runtime>,
+    applied: Arc<Notify>,
+    closing: Closing,
+    admin_closing: Closing,
+    scrapes: Scrapes,
+    traffic: JoinHandle<Result<(), StartError>>,
+    background: Vec<JoinHandle<()>>,
+    flush: Option<Flush>,
+}
+
+/// Starts gateways.
+pub struct App;
+
+impl App {
+    /// Binds both ports, answers on the admin port, and opens the traffic port with the first valid configuration.
+    ///
+    /// # Errors
+    /// A port is in use, or TLS cannot be set up. A missing or bad configuration is no error: it is waited for.
+    pub async fn start(options: Options) -> Result<Running, StartError> {
+        let (closing, admin_closing) = (Closing::default(), Closing::default());
+        let server = Server::bind(options.listen, options.reuse_port, options.limits, closing.clone())?;
+        let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
+        let admin = Server::bind(options.admin, false, limits, admin_closing.clone())?;
+        let (address, admin_address) = (server.address(), admin.address());
+
+        let metrics = Metrics::new();
+        let (records, flush) = if options.records {
+            let (records, flush) = RecordWriter::stdout(metrics.records_dropped.clone());
+            (records, Some(flush))
+        } else {
+            (RecordWriter::discard(), None)
+        };
+        let credentials = Arc::new(Credentials::default());
+        let runtime = Runtime::new(runtime::Options {
+            pod_uid: options.pod_uid,
+            metrics: metrics.clone(),
+            records,
+            credentials: credentials.clone(),
+            transports: Box::new(Pools { shared: UpstreamShared::new()?, credentials: credentials.clone() }),
+        });
+
+        let applied = Arc::new(Notify::new());
+        let scrapes = Scrapes::default();
+        let live = Live { runtime: runtime.clone(), applied: applied.clone() };
+        let router = admin::router(Arc::new(live.clone()), metrics, scrapes.clone());
+        let watcher = Watcher::new(options.config, options.secrets, credentials, live);
+        let background = vec![
+            tokio::spawn(async move {
+                if let Err(error) = admin.serve(router).await {
+                    tracing::error!(%error, "no admin port");
+                }
+            }),
+            tokio::spawn(watcher.run(unix_ms)),
+            tokio::spawn(runtime.clone().tick()),
+        ];
+        let traffic = tokio::spawn(serve(server, runtime.clone(), applied.clone(), closing.clone()));
+        Ok(Running {
+            address,
+            admin_address,
+            runtime,
+            applied,
+            closing,
+            admin_closing,
+            scrapes,
+            traffic,
+            background,
+            flush,
+        })
+    }
+}
+
+/// Opens the traffic port once a configuration is in force.
+async fn serve(
+    server: Server,
+    runtime: Arc<Runtime>,
+    applied: Arc<Notify>,
+    closing: Closing,
+) -> Result<(), StartError> {
+    tokio::select! {
+        () = in_force(&runtime, &applied) => {}
+        () = closing.reached(Phase::Closing) => return Ok(()),
+    }
+    tracing::info!(address = %server.address(), "traffic port open");
+    Ok(server.serve(front::router::router(runtime)).await?)
+}
+
+async fn in_force(runtime: &Runtime, applied: &Notify) {
+    loop {
+        let next = applied.notified();
+        if runtime.snapshot().is_some() {
+            return;
+        }
+        next.await;
+    }
+}
+
+impl Running {
+    /// Waits until a configuration is in force.
+    pub async fn ready(&self) {
+        in_force(&self.runtime, &self.applied).await;
+    }
+
+    /// Waits until the traffic port has failed; never returns while it works.
+    ///
+    /// # Errors
+    /// Always: why it failed.
+    pub async fn failed(&mut self) -> Result<(), StartError> {
+        match (&mut self.traffic).await {
+            Ok(ended) => ended,
+            Err(panic) => Err(StartError::Traffic { message: panic.to_string() }),
+        }
+    }
+
+    /// Leaves as `GatewayFleet.spec.drain` says, as fast as `haste` allows, and flushes the records.
+    pub async fn shutdown(mut self, haste: Haste) {
+        let leaving = Leaving {
+            runtime: &self.runtime,
+            closing: &self.closing,
+            scrapes: &self.scrapes,
+            traffic: &mut self.traffic,
+        };
+        drain::leave(leaving, haste).await;
+        self.admin_closing.advance(Phase::Cut);
+        if let Some(flush) = self.flush.take()
+            && tokio::task::spawn_blocking(move || flush.finish()).await.is_err()
+        {
+            tracing::warn!("records may be lost");
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.closing.advance(Phase::Cut);
+        self.traffic.abort();
+        for task in &self.background {
+            task.abort();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the shell that gives the watcher its time")]
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

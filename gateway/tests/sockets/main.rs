@@ -1,0 +1,16 @@
+//! The gateway's network edges over real sockets on loopback.
+
+mod peer;
+mod traffic_port;
+mod upstream_http1;
+mod upstream_http2;
+mod upstream_refusals;
+
+use std::{future::Future, time::Duration};
+
+/// Nothing here takes longer unless it is broken.
+const BOUND: Duration = Duration::from_secs(20);
+
+async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(BOUND, future).await.expect("still waiting after the bound")
+}
