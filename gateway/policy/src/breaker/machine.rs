@@ -64,7 +64,7 @@ impl Breaker {
         self.rule = rule;
     }
 
-    /// May an attempt be sent? Takes nothing. Same answer as [`Self::admit`].
+    /// May an attempt be sent, as of the last tick? Takes nothing.
     pub fn usable(&self, now: Moment) -> Result<(), Refusal> {
         if now < self.throttled_until {
             return Err(Refusal::Throttled(self.throttled_until));

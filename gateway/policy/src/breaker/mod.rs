@@ -6,7 +6,7 @@
 //!   results in ten exact time buckets). Both are needed: the ratio misses a quiet route that just died, the run
 //!   misses one that fails every other call. Quota or billing refusals open at once for 5 minutes.
 //! - *throttled*: the route works and asked to wait. Its figure is kept (1 s to 5 min); no failure is counted.
-//! - *slow*: the route answers, late. It is not closed off but loses routing weight ([`slow`]); this is the
+//! - *slow*: the route answers, late. It is not closed off but loses routing weight; this is the
 //!   cure for a slow region, which hedging under a budget cannot be.
 //!
 //! Recovery: back-off 5 s doubling to 300 s with equal jitter, then half-open. A probe holds a *lease* with a

@@ -77,12 +77,13 @@ pub fn plan(rule: &Rule, inputs: &Inputs<'_>) -> Plan {
     delay = at_most(delay, max, Step::ClampedToMax, &mut trail);
     delay = at_most(delay, cap.unwrap_or(delay), Step::CappedByAlternate, &mut trail);
     if let Some(previous) = inputs.previous {
-        delay = at_least(delay, previous * (100 - SLEW_PERCENT) / 100, Step::SlewedDown, &mut trail);
-        delay = at_most(delay, previous * (100 + SLEW_PERCENT) / 100, Step::SlewedUp, &mut trail);
+        delay =
+            at_least(delay, previous.saturating_mul(100 - SLEW_PERCENT) / 100, Step::SlewedDown, &mut trail);
+        delay = at_most(delay, previous.saturating_mul(100 + SLEW_PERCENT) / 100, Step::SlewedUp, &mut trail);
     }
     if let Some(baseline) = inputs.baseline {
         delay = at_least(delay, baseline / 2, Step::HeldByBaseline, &mut trail);
-        delay = at_most(delay, baseline * 2, Step::HeldByBaseline, &mut trail);
+        delay = at_most(delay, baseline.saturating_mul(2), Step::HeldByBaseline, &mut trail);
     }
     delay = at_least(delay, rule.min, Step::ClampedToMin, &mut trail);
 

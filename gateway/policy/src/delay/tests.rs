@@ -1,6 +1,8 @@
 //! One table per rule of the order, and the duplicates that thinning keeps.
 
-use super::*;
+use proptest::prelude::*;
+
+use super::{Strategy, *};
 use crate::latency::{Counts, Decayed};
 
 fn ms(millis: u64) -> Duration {
@@ -201,5 +203,46 @@ fn the_optimal_delay_is_never_worse_than_the_quantile_and_better_at_a_small_targ
         let quantile = p99(&rule(Strategy::Quantile, 100 - target));
         let optimal = p99(&rule(Strategy::Optimal, 95));
         assert!(optimal <= quantile * (1.011 - gain), "{optimal} against {quantile} at {target} %");
+    }
+}
+
+proptest! {
+    /// Whatever is measured, configured or remembered: min wins, max bounds streams unless slew or baseline hold it, and the
+    /// hold-out is never spent.
+    #[test]
+    fn any_input_gives_a_delay_within_its_bounds(
+        samples in prop::collection::vec(0_u64..400_000, 0..50),
+        (previous, baseline) in (prop::option::of(any::<u64>()), prop::option::of(any::<u64>())),
+        (min, span, quantile_percent) in (1_u64..5_000, 0_u64..20_000, 1_u8..=99),
+        (target, holdout, optimal, streaming) in (0_u8..=100, 0_u8..=100, any::<bool>(), any::<bool>()),
+    ) {
+        let mut counts = Counts::new();
+        for millis in &samples {
+            counts.event(ms(*millis));
+        }
+        let curve = Curve::new(&Decayed::from(&counts), &[]);
+        let rule = Rule {
+            strategy: if optimal { Strategy::Optimal } else { Strategy::Quantile },
+            quantile_percent,
+            min: ms(min),
+            max: ms(min + span),
+            streaming,
+            duplicate_target_percent: target,
+            holdout_percent: holdout,
+            ..Rule::default()
+        };
+        let inputs = Inputs {
+            primary: Some(&curve),
+            alternate: Some(&curve),
+            previous: previous.map(Duration::from_nanos),
+            baseline: baseline.map(Duration::from_secs),
+        };
+        let plan = plan(&rule, &inputs);
+        prop_assert!(plan.delay >= rule.min);
+        prop_assert!(plan.send_per_mille <= 1_000 - 10 * u16::from(holdout));
+        prop_assert!(plan.reach_per_mille <= 1_000);
+        if streaming && previous.is_none() && baseline.is_none() {
+            prop_assert!(plan.delay <= rule.max);
+        }
     }
 }

@@ -44,7 +44,7 @@ impl Ramp {
     /// The share after one more step: at least one point more, at most 100.
     pub fn grow(&self, share: u8) -> u8 {
         let grown = u32::from(share) * (100 + u32::from(self.grow_percent)) / 100;
-        grown.clamp(u32::from(share) + 1, 100).min(100) as u8
+        grown.max(u32::from(share) + 1).min(100) as u8
     }
 }
 

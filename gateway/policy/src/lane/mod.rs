@@ -13,8 +13,8 @@
 //! - A freed place goes to waiting lanes below their guarantee by priority, then strictly by priority, except
 //!   that every twentieth goes to the lowest waiting lane (a strict order starves batch, GIE#1861).
 //! - Queues are short and first in, first out; they absorb jitter, not overload. Everything else is shed at once.
-//! - A shed names a time by [reservation](reservation): place in the spare drain, not a constant, so that those
-//!   who obey do not come back together.
+//! - A shed names a time by reservation: a place in the spare drain, not a constant, so that those who obey do not
+//!   come back together. A tenant at its share reserves in its own part only, so a flood tells nobody else to wait.
 //!
 //! Invariants: permits out = in-flight count of lane and pod; a ticket is answered exactly once; in-flight never
 //! passes `maxInFlight`, nor a lane's limit except after the limit fell. Nothing is allocated per request once

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::reservation::Reservation;
+use super::reservation::{Flow, Reservation};
 use super::state::{Arrival, LaneId, Permit, Request, Rule, Shed, ShedReason, Ticket, View, Wake};
 use super::tenant::Tenants;
 use crate::limiter::{Limiter, Sample, Warm};
+use crate::retry::client_seconds;
 use crate::time::Moment;
 
 /// How long after a shed a lane still counts as shedding.
@@ -30,7 +31,8 @@ pub(super) struct Lane {
     pub(super) in_flight: u32,
     pub(super) queue: VecDeque<Waiter>,
     pub(super) tenants: Tenants,
-    pub(super) reservation: Reservation,
+    pub(super) flow: Flow,
+    reservation: Reservation,
     last_shed: Option<Moment>,
     /// How long a user action holds its permit.
     typical_stream: Duration,
@@ -82,7 +84,8 @@ impl Lanes {
             in_flight: 0,
             queue: VecDeque::new(),
             tenants: Tenants::default(),
-            reservation: Reservation::new(),
+            flow: Flow::new(),
+            reservation: Reservation::default(),
             last_shed: None,
             typical_stream: Duration::ZERO,
             retired: false,
@@ -127,7 +130,7 @@ impl Lanes {
             Some(reason @ (ShedReason::LaneFull | ShedReason::PodFull)) => {
                 self.queue(now, index, &request, reason)
             }
-            Some(reason) => Arrival::Shed(self.shed(now, index, reason)),
+            Some(reason) => Arrival::Shed(self.shed(now, index, request.tenant, reason)),
         }
     }
 
@@ -142,7 +145,7 @@ impl Lanes {
         let lane = &mut self.all[usize::from(permit.lane.0)];
         lane.in_flight = lane.in_flight.saturating_sub(1);
         lane.tenants.end(permit.tenant);
-        lane.reservation.drained(now);
+        lane.flow.drained(now);
         let held = now - permit.admitted;
         lane.typical_stream = if lane.typical_stream.is_zero() {
             held
@@ -259,7 +262,7 @@ impl Lanes {
         lane.limiter.in_flight(lane.in_flight);
         lane.tenants.start(tenant, lane.rule.weight(tenant));
         if !returning {
-            lane.reservation.admitted(now);
+            lane.flow.admitted(now);
         }
         self.in_flight += 1;
         self.tenants.start(tenant, 1);
@@ -282,10 +285,10 @@ impl Lanes {
         };
         let wait = lane.rule.max_wait.min(request.patience);
         if wait.is_zero() || depth == 0 {
-            return Arrival::Shed(self.shed(now, index, full));
+            return Arrival::Shed(self.shed(now, index, request.tenant, full));
         }
         if lane.queue.len() >= depth as usize {
-            return Arrival::Shed(self.shed(now, index, ShedReason::QueueFull));
+            return Arrival::Shed(self.shed(now, index, request.tenant, ShedReason::QueueFull));
         }
         self.serial += 1;
         let (serial, tenant, returning) = (self.serial, request.tenant, request.returning);
@@ -296,17 +299,28 @@ impl Lanes {
         Arrival::Queue(Ticket { lane: request.lane, serial })
     }
 
-    fn shed(&mut self, now: Moment, index: usize, reason: ShedReason) -> Shed {
+    fn shed(&mut self, now: Moment, index: usize, tenant: u64, reason: ShedReason) -> Shed {
         let limit = self.limit(index);
         let lane = &mut self.all[index];
-        lane.last_shed = Some(now);
         let bounds = (lane.rule.retry_after_min, lane.rule.retry_after_max);
-        Shed { reason, retry_after: lane.reservation.reserve(now, limit, bounds) }
+        let spare = lane.flow.spare(now, limit, bounds.1);
+        let own = match reason {
+            // Neither has a place in anybody's order: one is never admitted, the other finds another lane.
+            ShedReason::TenantDenied => Some(client_seconds(bounds.1)),
+            ShedReason::LaneRetired => Some(client_seconds(bounds.0)),
+            ShedReason::TenantShare => self.tenants.reserve(tenant, now, spare, bounds),
+            _ => {
+                lane.last_shed = Some(now);
+                None
+            }
+        };
+        let retry_after = own.unwrap_or_else(|| lane.reservation.reserve(now, spare, bounds));
+        Shed { reason, retry_after }
     }
 
     fn shed_waiter(&mut self, now: Moment, index: usize, waiter: &Waiter, reason: ShedReason) {
         let ticket = Ticket { lane: LaneId(index as u16), serial: waiter.serial };
-        let shed = self.shed(now, index, reason);
+        let shed = self.shed(now, index, waiter.tenant, reason);
         self.wakes.push_back(Wake::Shed(ticket, shed));
     }
 

@@ -14,38 +14,48 @@ use crate::window::Window;
 /// D and F are exact over this span.
 const SPAN: Duration = Duration::from_secs(10);
 
+/// What a lane drains and takes in.
 #[derive(Clone, Debug)]
+pub(super) struct Flow(Window);
+
+impl Flow {
+    pub(super) fn new() -> Self {
+        Self(Window::new(SPAN))
+    }
+
+    pub(super) fn drained(&mut self, now: Moment) {
+        self.0.add(now, true);
+    }
+
+    pub(super) fn admitted(&mut self, now: Moment) {
+        self.0.add(now, false);
+    }
+
+    /// Places a second that refused ones may be promised. A lane that never drained is taken to drain its limit once
+    /// in the longest wait.
+    pub(super) fn spare(&self, now: Moment, limit: u32, max: Duration) -> f64 {
+        let (drained, fresh) = self.0.sums(now);
+        let span = SPAN.as_secs_f64();
+        let least = f64::from(limit.max(1)) / max.as_secs_f64().max(1.0);
+        let drain = (drained as f64 / span).max(least);
+        (0.1 * drain).max(1.15 * drain - fresh as f64 / span)
+    }
+}
+
+/// Promised places of one queue of refused ones: a lane's, or a tenant's.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reservation {
-    /// Drained first, fresh admissions second.
-    flow: Window,
     /// Up to here the spare drain is given away.
     next: Moment,
 }
 
 impl Reservation {
-    pub(super) fn new() -> Self {
-        Self { flow: Window::new(SPAN), next: Moment::ZERO }
-    }
-
-    pub(super) fn drained(&mut self, now: Moment) {
-        self.flow.add(now, true);
-    }
-
-    pub(super) fn admitted(&mut self, now: Moment) {
-        self.flow.add(now, false);
-    }
-
-    /// Reserves a place and says when it is, in whole seconds within `bounds`. A lane that never drained is
-    /// taken to drain its limit once in the longest wait.
-    pub(super) fn reserve(&mut self, now: Moment, limit: u32, bounds: (Duration, Duration)) -> u32 {
-        let (min, max) = (bounds.0.max(Duration::from_secs(1)), bounds.1.max(Duration::from_secs(1)));
-        let (drained, fresh) = self.flow.sums(now);
-        let span = SPAN.as_secs_f64();
-        let drain = (drained as f64 / span).max(f64::from(limit.max(1)) / max.as_secs_f64());
-        let spare = (0.1 * drain).max(1.15 * drain - fresh as f64 / span);
-        let place = Duration::from_secs_f64(1.0 / spare);
+    /// Reserves a place at `spare` a second and says when it is, in whole seconds within `bounds`.
+    pub(super) fn reserve(&mut self, now: Moment, spare: f64, bounds: (Duration, Duration)) -> u32 {
+        let max = bounds.1.max(Duration::from_secs(1));
+        let min = bounds.0.min(max);
+        let place = Duration::try_from_secs_f64(1.0 / spare).unwrap_or(max);
         self.next = (self.next.max(now) + place).min(now + max);
-        let wait = (self.next - now).clamp(min.min(max), max);
-        crate::retry::client_seconds(wait)
+        crate::retry::client_seconds((self.next - now).clamp(min, max))
     }
 }

@@ -186,7 +186,7 @@ pub struct View {
     pub in_flight: u32,
     /// Waiting user actions.
     pub queued: u32,
-    /// Something waits, or was shed in the last two seconds.
+    /// Something waits, or was shed for want of room in the last two seconds.
     pub shedding: bool,
     /// What a successor should start from.
     pub warm: Warm,

@@ -7,6 +7,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::BuildHasherDefault;
+use std::time::Duration;
+
+use super::reservation::Reservation;
+use crate::time::Moment;
 
 /// Occupancy in percent from which shares are enforced.
 const NEAR_PERCENT: u64 = 90;
@@ -16,6 +20,8 @@ struct Entry {
     in_flight: u32,
     waiting: u32,
     weight: u32,
+    /// What refused ones of this tenant were promised.
+    reservation: Reservation,
 }
 
 /// The active tenants of one scope (a lane, or the pod).
@@ -71,6 +77,20 @@ impl Tenants {
         held >= (limit * weight).div_ceil(all).max(1)
     }
 
+    /// Reserves a place for a refused one of a tenant that holds something, in its part of `spare`; `None` for others.
+    pub(super) fn reserve(
+        &mut self,
+        tenant: u64,
+        now: Moment,
+        spare: f64,
+        bounds: (Duration, Duration),
+    ) -> Option<u32> {
+        let all = self.weights.max(1) as f64;
+        let entry = self.active.get_mut(&tenant)?;
+        let part = spare * f64::from(entry.weight) / all;
+        Some(entry.reservation.reserve(now, part, bounds))
+    }
+
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.active.is_empty() && self.weights == 0
@@ -81,7 +101,7 @@ impl Tenants {
         self.active.entry(tenant).or_insert_with(|| {
             let weight = weight.max(1);
             *weights += u64::from(weight);
-            Entry { in_flight: 0, waiting: 0, weight }
+            Entry { in_flight: 0, waiting: 0, weight, reservation: Reservation::default() }
         })
     }
 

@@ -228,6 +228,22 @@ fn each_refused_one_is_told_a_later_time_up_to_the_maximum() {
 }
 
 #[test]
+fn a_flooding_tenant_tells_nobody_else_to_wait() {
+    let (mut lanes, ids) =
+        pod(900, vec![Rule { max_wait: Duration::ZERO, deny: vec![9], ..fixed(100, 500) }]);
+    for i in 0..600 {
+        let permit = admit(&mut lanes, i * 10, ids[0], 2);
+        lanes.release(at(i * 10 + 5), permit);
+    }
+    let _flood: Vec<Permit> = (0..50).map(|_| admit(&mut lanes, 6_000, ids[0], 1)).collect();
+    let _other: Vec<Permit> = (0..50).map(|_| admit(&mut lanes, 6_000, ids[0], 2)).collect();
+    let floods: Vec<Shed> = (0..1_000).map(|_| shed(&mut lanes, 6_000, ids[0], 1)).collect();
+    assert_eq!(floods[999], Shed { reason: ShedReason::TenantShare, retry_after: 60 });
+    assert_eq!(shed(&mut lanes, 6_000, ids[0], 9).retry_after, 60);
+    assert_eq!(shed(&mut lanes, 6_000, ids[0], 3), Shed { reason: ShedReason::LaneFull, retry_after: 1 });
+}
+
+#[test]
 fn an_abandoned_ticket_is_never_served() {
     let (mut lanes, ids) = pod(900, vec![fixed(8, 500)]);
     let mut permits: Vec<Permit> = (0..8).map(|_| admit(&mut lanes, 0, ids[0], 0)).collect();

@@ -42,10 +42,11 @@ impl Limiter {
     /// slow start up to all of it.
     pub fn new(rule: Rule, now: Moment, warm: Option<Warm>) -> Self {
         let rule = bounded(rule);
-        let initial = warm.map_or(rule.initial, |warm| (warm.limit * WARM_PERCENT / 100).max(rule.initial));
+        let known = warm.map_or(0, |warm| warm.limit.min(rule.max));
+        let initial = (known * WARM_PERCENT / 100).max(rule.initial);
         Self {
             limit: start(&rule, initial),
-            slow_start_to: warm.map_or(rule.max, |warm| warm.limit.min(rule.max)),
+            slow_start_to: if warm.is_some() { known } else { rule.max },
             baseline_per_mille: warm.map_or(PAR, |warm| warm.baseline_per_mille.clamp(1, PAR)),
             rule,
             started: now,
@@ -98,8 +99,8 @@ impl Limiter {
             Sample::FirstToken { elapsed, expected } => {
                 self.elapsed.record(elapsed);
                 if let Some(expected) = expected.filter(|expected| !expected.is_zero()) {
-                    self.ratios
-                        .record(Duration::from_secs_f64(elapsed.as_secs_f64() / expected.as_secs_f64()));
+                    let ratio = elapsed.as_secs_f64() / expected.as_secs_f64();
+                    self.ratios.record(Duration::try_from_secs_f64(ratio).unwrap_or(Duration::MAX));
                 }
             }
         }
@@ -208,8 +209,8 @@ impl Limiter {
 }
 
 fn bounded(rule: Rule) -> Rule {
-    let min = rule.min.max(1);
     // A million is far beyond any pod and keeps every product below 2^32.
+    let min = rule.min.clamp(1, 1_000_000);
     Rule { min, max: rule.max.clamp(min, 1_000_000), ..rule }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::time::Moment;
 
@@ -217,4 +219,32 @@ fn the_gradient_holds_capacity_too() {
         limiter.limit()
     });
     assert!(used > 0.97, "{used}");
+}
+
+proptest! {
+    #[test]
+    fn no_rule_and_no_sample_leaves_the_bounds(
+        (initial, min, max) in (any::<u32>(), any::<u32>(), any::<u32>()),
+        (decrease_percent, increase_percent, gradient) in (any::<u8>(), any::<u8>(), any::<bool>()),
+        warm in prop::option::of(any::<u32>()),
+        samples in prop::collection::vec((any::<u64>(), 0_u64..3, 0_u32..2_000), 1..100),
+    ) {
+        let algorithm = if gradient { Algorithm::Gradient } else { Algorithm::Aimd };
+        let rule = Rule { algorithm, initial, min, max, decrease_percent, increase_percent, target_first_token: None };
+        let warm = warm.map(|limit| Warm { limit, baseline_per_mille: limit });
+        let mut limiter = Limiter::new(rule, at(0), warm);
+        for (i, (nanos, kind, in_flight)) in samples.into_iter().enumerate() {
+            let now = at(i as u64 * 5_000);
+            let sample = match kind {
+                0 => Sample::Overloaded,
+                1 => Sample::FirstToken { elapsed: Duration::from_nanos(nanos), expected: Some(Duration::from_nanos(1)) },
+                _ => Sample::FirstToken { elapsed: Duration::from_nanos(nanos), expected: None },
+            };
+            (0..10).for_each(|_| limiter.record(now, sample));
+            limiter.in_flight(in_flight);
+            limiter.tick(now, in_flight, STREAM);
+            let least = min.clamp(1, 1_000_000);
+            prop_assert!((least..=max.clamp(least, 1_000_000)).contains(&limiter.limit()));
+        }
+    }
 }

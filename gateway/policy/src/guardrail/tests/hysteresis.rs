@@ -1,5 +1,7 @@
 //! S10: signals at their threshold with noise settle; a real breach is seen.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::draw::{Key, Purpose, unit};
 
@@ -62,4 +64,44 @@ fn a_breach_that_ends_is_followed_by_a_trial_and_by_hedging() {
 fn the_same_inputs_give_the_same_transitions() {
     let wave = |second: u64| 60.0 + (second % 300) as f64 / 3.0;
     assert_eq!(run(120, wave), run(120, wave));
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    (0_u8..12, prop::option::of(0_u64..3)).prop_map(|(choice, resume)| Wish {
+        mode: match choice {
+            0 => Mode::Disabled,
+            1 => Mode::Observe,
+            _ => Mode::Enforce,
+        },
+        hold: (choice == 2).then_some(Hold { until: None }),
+        resume,
+    })
+}
+
+proptest! {
+    /// Whatever people and traffic do: the counter grows by one exactly with each change of state, shares stay within
+    /// bounds, nothing hedges unless it may, and dwell is kept by everything that releases.
+    #[test]
+    fn any_history_keeps_the_latchs_invariants(
+        (start_percent, grow_percent) in (1_u8..=100, 0_u16..300),
+        looks in prop::collection::vec((wish(), 0_u64..300, 0_u64..400), 1..200),
+    ) {
+        let every = Duration::from_mins(1);
+        let rules = Rules { ramp: Ramp { start_percent, grow_percent, every }, ..Rules::default() };
+        let (mut latch, mut second) = (Latch::default(), 0);
+        for (wish, hedges, wait) in looks {
+            second += wait;
+            let evaluation = look(&ring(at(second), 60, &tally(1_000, hedges)), at(second), &rules);
+            let (next, transition) = step(&latch, &rules, &wish, &evaluation, at(second));
+            let changed = u64::from(next.state != latch.state);
+            prop_assert_eq!(next.transition, latch.transition + changed);
+            prop_assert_eq!(transition.is_some(), changed == 1);
+            prop_assert!(next.share_percent() <= 100);
+            prop_assert!(!next.hedging() || (wish.mode == Mode::Enforce && wish.hold.is_none()));
+            if let Some(Cause::CooldownOver | Cause::TrialPassed) = transition.map(|transition| transition.cause) {
+                prop_assert!(at(second) - latch.since >= rules.dwell());
+            }
+            latch = next;
+        }
+    }
 }
