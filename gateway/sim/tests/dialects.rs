@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use hedgerow_sim::{
-    Dialect, Marker, Provider, ProviderConfig,
-    traffic::{Arrivals, Client, OpenLoop, Outcome, RequestKind, Target, TrafficClass, Verdict},
+    Dialect, Latency, Marker, Provider, ProviderConfig,
+    traffic::{Client, ClosedLoop, Outcome, RequestKind, RetryRule, Target, TrafficClass, Verdict},
 };
 use serde_json::Value;
 
@@ -22,15 +22,14 @@ async fn provider(dialect: Dialect, tls: bool) -> Provider {
     Provider::start(config).await.unwrap()
 }
 
-/// The outcomes of the first `n` arrivals.
+/// The first `n` outcomes of one session.
 async fn outcomes(target: Target, class: TrafficClass, n: usize) -> Vec<Outcome> {
-    let (traffic, mut outcomes) =
-        OpenLoop::start(&target, vec![(class, Arrivals::Poisson { rps: 200.0 })], 1);
+    let (_session, mut outcomes) =
+        ClosedLoop::start(&target, class, 1, &Latency::fixed(0.0), RetryRule::NONE, 1);
     let mut all = Vec::new();
     while all.len() < n {
         all.push(tokio::time::timeout(Duration::from_secs(20), outcomes.recv()).await.unwrap().unwrap());
     }
-    drop(traffic);
     all
 }
 

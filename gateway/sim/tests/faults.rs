@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use hedgerow_sim::{
-    Dialect, Fault, FaultRule, Profile, Provider, ProviderConfig, Quota, Storm,
-    traffic::{Arrivals, Client, Failure, OpenLoop, Outcome, RequestKind, Target, TrafficClass, Verdict},
+    Dialect, Fault, FaultRule, Latency, Profile, Provider, ProviderConfig, Quota, Storm,
+    traffic::{Client, ClosedLoop, Failure, Outcome, RequestKind, RetryRule, Target, TrafficClass, Verdict},
 };
 
 async fn outcome(profile: Profile, kind: RequestKind) -> (Outcome, Provider) {
@@ -14,13 +14,19 @@ async fn outcome(profile: Profile, kind: RequestKind) -> (Outcome, Provider) {
         RequestKind::ChatStream | RequestKind::ChatJson => Dialect::OpenAi,
         RequestKind::MessagesStream | RequestKind::MessagesJson => Dialect::Anthropic,
     };
+    // Only where nothing more will come is it given up soon.
+    let endless = profile
+        .faults
+        .iter()
+        .any(|rule| matches!(rule.fault, Fault::Stall | Fault::StallAtToken(_) | Fault::Hang));
+    let timeout = Duration::from_secs(if endless { 1 } else { 30 });
     let provider =
         Provider::start(ProviderConfig { profile, ..ProviderConfig::new("a", dialect) }).await.unwrap();
-    let class = TrafficClass { timeout: Duration::from_millis(300), ..TrafficClass::new("c", kind, "m") };
-    let arrivals = Arrivals::Poisson { rps: 100.0 };
-    let (_traffic, mut outcomes) =
-        OpenLoop::start(&Target::http1(provider.addr()), vec![(class, arrivals)], 1);
-    let outcome = tokio::time::timeout(Duration::from_secs(20), outcomes.recv()).await.unwrap().unwrap();
+    let class = TrafficClass { timeout, ..TrafficClass::new("c", kind, "m") };
+    let target = Target::http1(provider.addr());
+    let (_session, mut outcomes) =
+        ClosedLoop::start(&target, class, 1, &Latency::fixed(0.0), RetryRule::NONE, 1);
+    let outcome = tokio::time::timeout(Duration::from_mins(1), outcomes.recv()).await.unwrap().unwrap();
     (outcome, provider)
 }
 
