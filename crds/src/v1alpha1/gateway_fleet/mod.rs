@@ -1,4 +1,8 @@
 //! `GatewayFleet`: how the gateway pods of one namespace that share a fleet name look.
+//!
+//! Input: nothing, or what a platform team wants different. Output: a spec with every constant default in
+//! place; [`GatewayFleetSpec::default`] is the fleet that exists by itself. It refuses what would widen
+//! the rights of its author: environment variables take plain values only.
 
 mod pod;
 mod status;

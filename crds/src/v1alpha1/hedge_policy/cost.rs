@@ -1,4 +1,7 @@
 //! What hedges and retries may cost: the budget, the limit of one user action, the ramp, retries.
+//!
+//! One bucket for both, as in Finagle's RetryBudget (20 %, reserve 10 per second, 10 s); ours is half as
+//! generous, because a call to a model costs more than an RPC. `cap` stands for 10 s of traffic.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,8 @@
 //! When a hedge is due, and how long a user action may take.
+//!
+//! The 95th percentile is the class's expected delay in Dean and Barroso, The Tail at Scale (2013), which
+//! bounds duplicates at about 5 %. `max` is for streams only, because a complete answer may rightly take
+//! longer.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,9 @@
 //! Guardrails: limits on a cohort's measured behaviour. A breach suspends hedging, never requests.
 //!
+//! Two windows, as in the multi-window burn-rate alerts of the SRE Workbook (2018, chapter 5): the short
+//! one says that it is still going on, the long one that it matters. Tripping and re-arming have limits of
+//! their own (hysteresis), so that a rate near the limit does not flap.
+//!
 //! Each guardrail has a struct of its own even where the fields are the same: defaults nest in the
 //! schema, and theirs differ.
 

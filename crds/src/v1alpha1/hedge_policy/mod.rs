@@ -1,4 +1,9 @@
 //! `HedgePolicy`: which requests may be hedged, when, at what cost, and what switches it off.
+//!
+//! Input: what a team writes. Output: a spec with every constant default in place; the cohorts' own are
+//! in [`crate::effective`]. Invariant, kept by the rules: duplicate target < rearm < trip, so that a policy
+//! that does what it aims for never trips. It refuses to express hedging of provider-run tools.
+//! The duplicate target of 5 % is that of Dean and Barroso, The Tail at Scale (2013).
 
 mod cohort;
 mod cohort_status;

@@ -1,4 +1,8 @@
 //! `PriorityLane`: which requests share an adaptive concurrency limit, who waits, who is shed.
+//!
+//! Input: what a team writes. Output: a spec with every constant default in place. A lane without `match` is
+//! the fallback of its fleet; that there is only one, and that guarantees add up to 100 at most, is a
+//! matter between objects and so the operator's.
 
 mod limit;
 mod status;

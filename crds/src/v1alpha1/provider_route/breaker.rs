@@ -1,4 +1,6 @@
 //! When a route is taken out of use, and for how long.
+//!
+//! Five failures in a row and 5 s to 300 s are those of Finagle's FailureAccrual.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,9 @@
 //! `ProviderRoute`: one upstream, a provider account in one region.
+//!
+//! Input: what a team writes. Output: a spec with every constant default in place; those of models and of
+//! the Secret's name are in [`crate::effective`]. Routes of a fleet that list the same model are
+//! contract-equivalent: that is their author's declaration, never guessed. It refuses credentials in clear,
+//! endpoints that are metadata services, and prices that are missing but read as 0.
 
 mod breaker;
 mod connection;
