@@ -114,8 +114,7 @@ fn options(args: Args) -> Options {
 /// One worker needs no work stealing: the current-thread scheduler costs 7 % less per request.
 fn runtime(workers: Option<u16>) -> std::io::Result<Runtime> {
     let workers = workers.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let mut builder =
-        if workers == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let mut builder = if workers == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     builder
         .worker_threads(workers)
         .max_blocking_threads(BLOCKING_THREADS)

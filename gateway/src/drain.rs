@@ -87,8 +87,7 @@ pub async fn leave(leaving: Leaving<'_>, haste: Haste) {
 /// # Errors
 /// The process may not listen for signals.
 pub async fn asked(until_stdin_closes: bool) -> std::io::Result<Haste> {
-    let (mut terminate, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(tokio::select! {
         _ = terminate.recv() => Haste::Endpoints,
         _ = interrupt.recv() => Haste::Endpoints,

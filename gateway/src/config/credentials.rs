@@ -121,8 +121,8 @@ impl Credentials {
     pub(super) fn refresh(&self, directory: &Path, unix_ms: u64) -> bool {
         let mut found = read(directory);
         let old = self.values.load();
-        let same =
-            found.len() == old.len() && found.iter().all(|(at, v)| old.get(at).is_some_and(|o| *o.value == **v));
+        let same = found.len() == old.len()
+            && found.iter().all(|(at, v)| old.get(at).is_some_and(|o| *o.value == **v));
         if same {
             return false;
         }

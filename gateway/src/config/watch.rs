@@ -115,7 +115,9 @@ impl<T: Target> Watcher<T> {
         });
         self.refused = outcome.is_err();
         match outcome {
-            Ok(()) => tracing::info!(digest = hedgerow_config::digest::short(&digest), "configuration in force"),
+            Ok(()) => {
+                tracing::info!(digest = hedgerow_config::digest::short(&digest), "configuration in force")
+            }
             Err(message) => {
                 tracing::error!(
                     digest = hedgerow_config::digest::short(&digest),

@@ -131,10 +131,7 @@ impl Server {
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
     let permit = room.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((socket, _)) => {

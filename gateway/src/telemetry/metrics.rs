@@ -105,7 +105,12 @@ impl Metrics {
     pub fn new() -> Arc<Self> {
         let mut registry = Registry::default();
         let spend: Bounded<Money> = Bounded::new(Money::default as fn() -> Money);
-        register(&mut registry, metric::SPEND_MICROS, "Spend in millionths of the account currency", spend.family());
+        register(
+            &mut registry,
+            metric::SPEND_MICROS,
+            "Spend in millionths of the account currency",
+            spend.family(),
+        );
         let metrics = Self {
             first_token: family(&mut registry, metric::TIME_TO_FIRST_TOKEN, FIRST_TOKEN_HELP, seconds),
             tokens: family(&mut registry, metric::TOKEN_USAGE, "Tokens per attempt", token_buckets),
@@ -118,10 +123,20 @@ impl Metrics {
             ),
             breaker: family(&mut registry, metric::BREAKER_STATE, "1 = the state it is in", Gauge::default),
             in_flight: family(&mut registry, metric::IN_FLIGHT, "User actions in flight", Gauge::default),
-            queued: family(&mut registry, metric::QUEUED, "User actions waiting for the lane", Gauge::default),
+            queued: family(
+                &mut registry,
+                metric::QUEUED,
+                "User actions waiting for the lane",
+                Gauge::default,
+            ),
             limit: family(&mut registry, metric::LANE_LIMIT, "Concurrency limit now", Gauge::default),
             shed: family(&mut registry, metric::SHED, "User actions shed", Counter::default),
-            budget: family(&mut registry, metric::BUDGET_TOKENS, "Retry and hedge budget left", Level::default),
+            budget: family(
+                &mut registry,
+                metric::BUDGET_TOKENS,
+                "Retry and hedge budget left",
+                Level::default,
+            ),
             hedges: family(&mut registry, metric::HEDGES, "Hedges sent, by their end", Counter::default),
             suppressed: family(
                 &mut registry,

@@ -10,11 +10,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const METADATA_V4: [Ipv4Addr; 3] = [
-    Ipv4Addr::new(168, 63, 129, 16),
-    Ipv4Addr::new(100, 100, 100, 200),
-    Ipv4Addr::new(192, 0, 0, 192),
-];
+const METADATA_V4: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254);
 
 /// Whether an attempt may be sent to `address`.
@@ -87,8 +84,16 @@ mod tests {
 
     #[test]
     fn public_private_and_loopback_addresses_are_allowed() {
-        for text in ["1.2.3.4", "10.0.0.7", "192.168.1.1", "172.16.0.1", "127.0.0.1", "::1", "fd12::1", "2606:4700::1"]
-        {
+        for text in [
+            "1.2.3.4",
+            "10.0.0.7",
+            "192.168.1.1",
+            "172.16.0.1",
+            "127.0.0.1",
+            "::1",
+            "fd12::1",
+            "2606:4700::1",
+        ] {
             assert!(allowed(text.parse().unwrap()), "{text}");
         }
     }

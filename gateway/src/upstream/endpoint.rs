@@ -36,7 +36,8 @@ impl Endpoint {
     /// Takes a base URL apart.
     pub(super) fn parse(endpoint: &str) -> Result<Self, SetupError> {
         let refuse = |problem| SetupError::Endpoint { endpoint: endpoint.to_owned(), problem };
-        let uri: Uri = endpoint.parse().map_err(|_| refuse("write a URL such as https://api.example.com/v1"))?;
+        let uri: Uri =
+            endpoint.parse().map_err(|_| refuse("write a URL such as https://api.example.com/v1"))?;
         let scheme = match uri.scheme_str() {
             Some("https") => Scheme::HTTPS,
             Some("http") => Scheme::HTTP,
@@ -101,7 +102,12 @@ mod tests {
             ("https://API.example.com:443/v1", "api.example.com", 443, "API.example.com"),
             ("http://127.0.0.1:9001", "127.0.0.1", 9001, "127.0.0.1:9001"),
             ("https://[::1]:8443/x", "::1", 8443, "[::1]:8443"),
-            ("http://vllm.ai.svc.cluster.local.", "vllm.ai.svc.cluster.local", 80, "vllm.ai.svc.cluster.local."),
+            (
+                "http://vllm.ai.svc.cluster.local.",
+                "vllm.ai.svc.cluster.local",
+                80,
+                "vllm.ai.svc.cluster.local.",
+            ),
         ] {
             let endpoint = Endpoint::parse(written).unwrap();
             assert_eq!(endpoint.host.to_string(), host, "{written}");

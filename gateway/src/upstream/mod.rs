@@ -72,14 +72,9 @@ impl Upstream {
     ///
     /// # Errors
     /// The endpoint, `tls.ca` or `tls.serverName` cannot be used.
-    pub fn new(
-        route: &Route,
-        shared: &UpstreamShared,
-        ca: Option<&[u8]>,
-    ) -> Result<Arc<Self>, SetupError> {
+    pub fn new(route: &Route, shared: &UpstreamShared, ca: Option<&[u8]>) -> Result<Arc<Self>, SetupError> {
         let endpoint = Endpoint::parse(&route.endpoint)?;
-        let tls =
-            if endpoint.tls() { Some(tls::of_route(route, &endpoint, &shared.tls, ca)?) } else { None };
+        let tls = if endpoint.tls() { Some(tls::of_route(route, &endpoint, &shared.tls, ca)?) } else { None };
         let dialer = Dialer {
             endpoint: endpoint.clone(),
             tls,
@@ -120,12 +115,8 @@ impl Upstream {
     ) -> Result<UpstreamResponse, Failure> {
         let kept = lease.kept;
         let answered = match &mut lease.kind {
-            LeaseKind::Http1 { sender, .. } => {
-                sender.try_send_request(self.request_http1(head, body)).await
-            }
-            LeaseKind::Http2 { sender, .. } => {
-                sender.try_send_request(self.request_http2(head, body)).await
-            }
+            LeaseKind::Http1 { sender, .. } => sender.try_send_request(self.request_http1(head, body)).await,
+            LeaseKind::Http2 { sender, .. } => sender.try_send_request(self.request_http2(head, body)).await,
             LeaseKind::Over => return Err(Failure::unsent()),
         };
         let (head, incoming) = match answered {

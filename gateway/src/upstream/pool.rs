@@ -87,8 +87,14 @@ pub(super) struct Lease {
 }
 
 pub(super) enum LeaseKind {
-    Http1 { sender: http1::SendRequest<Body>, retire_at: Instant },
-    Http2 { sender: http2::SendRequest<Body>, id: u64 },
+    Http1 {
+        sender: http1::SendRequest<Body>,
+        retire_at: Instant,
+    },
+    Http2 {
+        sender: http2::SendRequest<Body>,
+        id: u64,
+    },
     /// Returned.
     Over,
 }

@@ -50,7 +50,8 @@ impl Resolver {
     }
 
     async fn ask(&self, name: &str) -> Result<Vec<IpAddr>, UpstreamError> {
-        let failed = |message: &str| UpstreamError::Resolve { host: Arc::from(name), message: Arc::from(message) };
+        let failed =
+            |message: &str| UpstreamError::Resolve { host: Arc::from(name), message: Arc::from(message) };
         let resolver =
             self.names.as_ref().ok_or_else(|| failed("this machine has no resolver configuration"))?;
         let answer = resolver.lookup_ip(name).await.map_err(|error| failed(&error.to_string()))?;
@@ -90,7 +91,10 @@ mod tests {
         let good: IpAddr = "10.1.2.3".parse().unwrap();
         assert_eq!(check(&host, 443, &[metadata, good]).unwrap(), [SocketAddr::new(good, 443)]);
         let error = check(&host, 443, &[metadata]).unwrap_err();
-        assert!(matches!(error, UpstreamError::AddressRefused { address, .. } if address == metadata), "{error}");
+        assert!(
+            matches!(error, UpstreamError::AddressRefused { address, .. } if address == metadata),
+            "{error}"
+        );
         assert!(matches!(check(&host, 443, &[]).unwrap_err(), UpstreamError::Resolve { .. }));
     }
 

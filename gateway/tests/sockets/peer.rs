@@ -44,7 +44,9 @@ pub fn head(path: &str) -> request::Parts {
 }
 
 pub async fn send(upstream: &Upstream) -> Result<UpstreamResponse, UpstreamError> {
-    upstream.send(head("/v1/chat/completions"), Segments::from(Bytes::from_static(b"{\"model\":\"m\"}"))).await
+    upstream
+        .send(head("/v1/chat/completions"), Segments::from(Bytes::from_static(b"{\"model\":\"m\"}")))
+        .await
 }
 
 /// Reads an answer to its end.
@@ -61,7 +63,9 @@ pub async fn read_request(socket: &mut TcpStream) -> Option<String> {
         seen.extend_from_slice(&chunk[..read]);
         let text = String::from_utf8_lossy(&seen).into_owned();
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length = head
+            .lines()
+            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
         if body.len() >= length.unwrap_or(0) {
             return Some(text);
         }
@@ -90,8 +94,10 @@ pub fn pki(alpn: &[&[u8]]) -> Pki {
     authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let certificate =
-        rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()])
+        .unwrap()
+        .signed_by(&key, &authority)
+        .unwrap();
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let mut server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

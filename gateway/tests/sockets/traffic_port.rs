@@ -79,7 +79,10 @@ impl http_body::Body for Endless {
     type Data = Bytes;
     type Error = std::io::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         if self.0.phase() == Phase::Cut {
             Poll::Ready(Some(Err(std::io::Error::other("cut"))))
         } else {

@@ -99,7 +99,8 @@ async fn three_hundred_streams_run_at_once_although_the_peer_allows_a_hundred() 
     })
     .await;
     let upstream = trusting(&pki, address, Some("localhost"));
-    let answers = within(join_all((0..300).map(|_| async { text(send(&upstream).await.unwrap()).await }))).await;
+    let answers =
+        within(join_all((0..300).map(|_| async { text(send(&upstream).await.unwrap()).await }))).await;
     assert!(answers.iter().all(|answer| answer == "ok"));
     let used = connections.load(Ordering::SeqCst);
     assert!((5..=12).contains(&used), "{used} connections");
@@ -119,7 +120,8 @@ async fn a_peer_with_a_small_limit_gets_more_connections_instead_of_a_queue() {
     })
     .await;
     let upstream = trusting(&pki, address, Some("localhost"));
-    let answers = within(join_all((0..40).map(|_| async { text(send(&upstream).await.unwrap()).await }))).await;
+    let answers =
+        within(join_all((0..40).map(|_| async { text(send(&upstream).await.unwrap()).await }))).await;
     assert_eq!(answers.len(), 40);
 }
 

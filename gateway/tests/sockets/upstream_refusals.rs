@@ -12,9 +12,14 @@ use crate::{
 
 #[tokio::test]
 async fn metadata_addresses_are_refused_after_resolution() {
-    for endpoint in ["http://169.254.169.254", "http://[::ffff:169.254.169.254]", "http://[fd00:ec2::254]/latest"] {
+    for endpoint in
+        ["http://169.254.169.254", "http://[::ffff:169.254.169.254]", "http://[fd00:ec2::254]/latest"]
+    {
         let error = within(send(&upstream(&route(endpoint), None))).await.unwrap_err();
-        assert!(matches!(error, UpstreamError::AddressRefused { .. }) && !error.sent(), "{endpoint}: {error:?}");
+        assert!(
+            matches!(error, UpstreamError::AddressRefused { .. }) && !error.sent(),
+            "{endpoint}: {error:?}"
+        );
     }
 }
 
@@ -51,5 +56,8 @@ async fn a_route_with_an_unusable_ca_or_endpoint_is_not_set_up() {
     for pem in [None, Some(&b"no certificate"[..])] {
         assert!(matches!(Upstream::new(&with_ca, &shared, pem), Err(SetupError::Ca { .. })));
     }
-    assert!(matches!(Upstream::new(&route("https://0x7f.1"), &shared, None), Err(SetupError::Endpoint { .. })));
+    assert!(matches!(
+        Upstream::new(&route("https://0x7f.1"), &shared, None),
+        Err(SetupError::Endpoint { .. })
+    ));
 }
