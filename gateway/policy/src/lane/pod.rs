@@ -303,7 +303,7 @@ impl Lanes {
         let limit = self.limit(index);
         let lane = &mut self.all[index];
         let bounds = (lane.rule.retry_after_min, lane.rule.retry_after_max);
-        let spare = lane.flow.spare(now, limit, bounds.1);
+        let spare = lane.flow.spare(now, limit, lane.typical_stream);
         let own = match reason {
             // Neither has a place in anybody's order: one is never admitted, the other finds another lane.
             ShedReason::TenantDenied => Some(client_seconds(bounds.1)),

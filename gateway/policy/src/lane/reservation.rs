@@ -5,6 +5,10 @@
 //! one is told a later time. Against a constant 1 s this needed 605 rejections instead of 9,197 and peaks of 34
 //! re-arrivals a second instead of 388, at equal throughput; 1.15 over-books slightly so that the short queue
 //! keeps places from idling.
+//!
+//! D lags by its window when a burst meets an idle lane; by Little's law a full lane drains its limit in the time of a
+//! typical stream, so half of that is its floor. What lies beyond the longest wait cannot be promised a place: those
+//! are spread over the second half of the wait, or they would all come back in the same second.
 
 use std::time::Duration;
 
@@ -13,6 +17,10 @@ use crate::window::Window;
 
 /// D and F are exact over this span.
 const SPAN: Duration = Duration::from_secs(10);
+/// How long a user action is taken to run before any has ended.
+const UNKNOWN: Duration = Duration::from_secs(10);
+/// The fractional part of the golden ratio, in 1/2^32: multiples of it fill an interval evenly at any count.
+const GOLDEN: u32 = 2_654_435_769;
 
 /// What a lane drains and takes in.
 #[derive(Clone, Debug)]
@@ -31,13 +39,13 @@ impl Flow {
         self.0.add(now, false);
     }
 
-    /// Places a second that refused ones may be promised. A lane that never drained is taken to drain its limit once
-    /// in the longest wait.
-    pub(super) fn spare(&self, now: Moment, limit: u32, max: Duration) -> f64 {
+    /// Places a second that refused ones may be promised; `typical` is how long a user action holds its place, zero
+    /// while that is not known.
+    pub(super) fn spare(&self, now: Moment, limit: u32, typical: Duration) -> f64 {
         let (drained, fresh) = self.0.sums(now);
         let span = SPAN.as_secs_f64();
-        let least = f64::from(limit.max(1)) / max.as_secs_f64().max(1.0);
-        let drain = (drained as f64 / span).max(least);
+        let typical = if typical.is_zero() { UNKNOWN } else { typical };
+        let drain = (drained as f64 / span).max(0.5 * f64::from(limit.max(1)) / typical.as_secs_f64());
         (0.1 * drain).max(1.15 * drain - fresh as f64 / span)
     }
 }
@@ -47,6 +55,8 @@ impl Flow {
 pub(super) struct Reservation {
     /// Up to here the spare drain is given away.
     next: Moment,
+    /// Those who found everything given away.
+    beyond: u32,
 }
 
 impl Reservation {
@@ -55,7 +65,13 @@ impl Reservation {
         let max = bounds.1.max(Duration::from_secs(1));
         let min = bounds.0.min(max);
         let place = Duration::try_from_secs_f64(1.0 / spare).unwrap_or(max);
-        self.next = (self.next.max(now) + place).min(now + max);
-        crate::retry::client_seconds((self.next - now).clamp(min, max))
+        let next = self.next.max(now) + place;
+        if next - now > max {
+            self.beyond = self.beyond.wrapping_add(1);
+            let part = f64::from(self.beyond.wrapping_mul(GOLDEN)) / f64::from(u32::MAX);
+            return crate::retry::client_seconds((max / 2 + (max / 2).mul_f64(part)).max(min));
+        }
+        self.next = next;
+        crate::retry::client_seconds((next - now).max(min))
     }
 }

@@ -211,36 +211,43 @@ fn one_tenant_cannot_fill_the_pod_through_several_lanes() {
     let _second = admit(&mut lanes, 0, ids[0], 2);
 }
 
-#[test]
-fn each_refused_one_is_told_a_later_time_up_to_the_maximum() {
-    let (mut lanes, ids) = pod(900, vec![Rule { max_wait: Duration::ZERO, ..fixed(10, 500) }]);
-    // Ten places a second are drained for ten seconds, eleven taken.
-    for i in 0..100 {
-        let permit = admit(&mut lanes, i * 100, ids[0], 0);
-        lanes.release(at(i * 100 + 50), permit);
+/// Ten seconds of one arrival every `gap` ms, each of which runs for a second; returns what still runs.
+fn steady(lanes: &mut Lanes, lane: LaneId, tenant: u64, gap: u64) -> Vec<Permit> {
+    let mut running = std::collections::VecDeque::new();
+    for now in (0..10_000).step_by(gap as usize) {
+        if running.len() as u64 >= 1_000 / gap {
+            lanes.release(at(now), running.pop_front().expect("not empty"));
+        }
+        running.push_back(admit(lanes, now, lane, tenant));
     }
-    let _full: Vec<Permit> = (0..10).map(|_| admit(&mut lanes, 9_999, ids[0], 0)).collect();
-    let waits: Vec<u32> = (0..200).map(|_| shed(&mut lanes, 9_999, ids[0], 0).retry_after).collect();
-    assert!(waits.is_sorted());
-    assert_eq!((waits[0], waits[199]), (1, 60));
-    // Spare is max(1, 11.5 - 11) = 1 a second, so the tenth refused one waits ten seconds.
-    assert_eq!(waits[9], 10);
+    running.into()
+}
+
+#[test]
+fn each_refused_one_is_told_a_later_time_and_what_lies_beyond_the_longest_is_spread() {
+    let (mut lanes, ids) = pod(900, vec![Rule { max_wait: Duration::ZERO, ..fixed(10, 500) }]);
+    let _full = steady(&mut lanes, ids[0], 0, 100);
+    let waits: Vec<u32> = (0..2_000).map(|_| shed(&mut lanes, 9_999, ids[0], 0).retry_after).collect();
+    let promised = waits.iter().position(|wait| *wait == 60).expect("the longest wait is reached");
+    assert!(waits[..promised].is_sorted() && waits[0] <= 2);
+    let spread = &waits[promised + 100..];
+    let busiest = (30..=60).map(|second| spread.iter().filter(|wait| **wait == second).count()).max();
+    assert!(spread.iter().all(|wait| (30..=60).contains(wait)));
+    assert!(busiest <= Some(spread.len() / 30 + 2), "{busiest:?} of {}", spread.len());
 }
 
 #[test]
 fn a_flooding_tenant_tells_nobody_else_to_wait() {
     let (mut lanes, ids) =
         pod(900, vec![Rule { max_wait: Duration::ZERO, deny: vec![9], ..fixed(100, 500) }]);
-    for i in 0..600 {
-        let permit = admit(&mut lanes, i * 10, ids[0], 2);
-        lanes.release(at(i * 10 + 5), permit);
-    }
-    let _flood: Vec<Permit> = (0..50).map(|_| admit(&mut lanes, 6_000, ids[0], 1)).collect();
-    let _other: Vec<Permit> = (0..50).map(|_| admit(&mut lanes, 6_000, ids[0], 2)).collect();
-    let floods: Vec<Shed> = (0..1_000).map(|_| shed(&mut lanes, 6_000, ids[0], 1)).collect();
-    assert_eq!(floods[999], Shed { reason: ShedReason::TenantShare, retry_after: 60 });
-    assert_eq!(shed(&mut lanes, 6_000, ids[0], 9).retry_after, 60);
-    assert_eq!(shed(&mut lanes, 6_000, ids[0], 3), Shed { reason: ShedReason::LaneFull, retry_after: 1 });
+    let running = steady(&mut lanes, ids[0], 2, 20);
+    let _flood: Vec<Permit> = (0..50).map(|_| admit(&mut lanes, 9_999, ids[0], 1)).collect();
+    assert_eq!(running.len(), 50);
+    let floods: Vec<Shed> = (0..3_000).map(|_| shed(&mut lanes, 9_999, ids[0], 1)).collect();
+    assert!(floods.iter().all(|flood| flood.reason == ShedReason::TenantShare));
+    assert!(floods[2_999].retry_after >= 30);
+    assert_eq!(shed(&mut lanes, 9_999, ids[0], 9).retry_after, 60);
+    assert_eq!(shed(&mut lanes, 9_999, ids[0], 3), Shed { reason: ShedReason::LaneFull, retry_after: 1 });
 }
 
 #[test]
