@@ -8,6 +8,11 @@
 //! Invariants: what the schema accepts can be read into the types; reading a partial object gives
 //! what the API server would have stored. The crate has no client, no async and no clock.
 
+#![allow(
+    rustdoc::bare_urls,
+    rustdoc::invalid_html_tags,
+    reason = "kubectl explain prints the docs of fields as they are"
+)]
 #![allow(clippy::duplicated_attributes, reason = "every printcolumn of a kind has a name and a type")]
 
 pub mod condition;
