@@ -1,5 +1,5 @@
 //! Scenario S8: a burst of twenty times what runs at once, and clients who do as they are told. A constant `Retry-After` of
-//! 1 s brings all of them back together, again and again (measured elsewhere: 388 re-arrivals a second at a drain of 20, 3.8
+//! 1 s brings all of them back together, again and again (simulated: 388 re-arrivals a second at a drain of 20, 3.8
 //! tries a job).
 
 use std::cmp::Reverse;

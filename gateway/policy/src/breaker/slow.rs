@@ -3,7 +3,7 @@
 //! A sample is slow when its first token took more than `slowFactorPercent` of what is expected; attempts still
 //! in flight beyond that count as slow at once (a stalled route has no first tokens). When at least
 //! `slowPercent` of at least `minRequests` in the window are slow, the weight is multiplied by 0.25 every 5 s
-//! down to 2 %, so a slow region leaves p50 within half a minute (in the experiment p50 6.6 -> 0.6 s, which no
+//! down to 2 %, so a slow region leaves p50 within half a minute (simulated: p50 6.6 -> 0.6 s, which no
 //! hedge budget achieves). At a lowered weight a few fresh samples decide: three that are mostly slow lower
 //! further, three that are mostly fast climb the recovery ladder 5, 25, 50, 100 %, one step each 10 s. Without
 //! traffic the weight probes one step up a minute, so that a quiet route is not ejected for ever.

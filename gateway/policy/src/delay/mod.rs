@@ -6,7 +6,7 @@
 //!    without any curve the cold-start delay;
 //! 2. clamp to `min`, and for streams to `max` (a complete answer's time depends on its length: no maximum);
 //! 3. at most `max(min, 1.5 x p95 of the best usable alternate)`, so that one slow route cannot switch its own
-//!    hedging off: capping this way took p50 from 6.6 to 2.5 s in the slow-region experiment;
+//!    hedging off: in a simulated slow region this cap took p50 from 6.6 to 2.5 s;
 //! 4. at most 25 % away from the previous value;
 //! 5. within 0.5 to 2 times the 24 h baseline when there is one;
 //! 6. `min` wins last.

@@ -63,8 +63,8 @@ impl Curve {
     }
 
     /// The curve of a cell with few samples: `levels` are the cell and its parents, nearest first; each is
-    /// scaled to what is still missing to [`PSEUDO_SAMPLES`]. (The design note adds the parent at a fixed weight
-    /// of 100 below 100 samples and drops it at 100; filling up has the same limits without the jump.)
+    /// scaled to what is still missing to [`PSEUDO_SAMPLES`]. (Adding the parent at a fixed weight
+    /// of 100 below 100 samples would jump when the hundredth arrives; filling up has the same limits and does not.)
     pub fn blended(levels: &[&Decayed], in_flight: &[Duration]) -> Self {
         let mut own = match levels.first() {
             Some(cell) => (*cell).clone(),

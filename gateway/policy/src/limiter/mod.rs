@@ -13,8 +13,8 @@
 //! - Growth only near the limit (peak at 90 % or above): x1.5 until the first cut, then
 //!   +max(1, `increasePercent` of the maximum). Equal additive steps are what makes pods converge to equal shares
 //!   (Chiu, Jain 1989).
-//! - Baseline: follows lower medians by 1/64, higher ones by 0.2 % a window, at most 1.0. (The design note
-//!   takes the running *minimum*; with 10 samples a window its noise alone lies 40 % below the median, which
+//! - Baseline: follows lower medians by 1/64, higher ones by 0.2 % a window, at most 1.0. (A running *minimum* would
+//!   not do: with 10 samples a window its noise alone lies 40 % below the median, which
 //!   would cut a healthy lane every few windows. At most 1.0, so that a long incident can't become normal.)
 //!
 //! `Gradient` is the rule of Envoy and Netflix in one line, without pinned probing; for self-hosted servers.

@@ -191,7 +191,7 @@ fn one_decision_per_window_holds_capacity_where_per_sample_rules_do_not() {
     });
     assert!(used < 0.35, "per-sample AIMD should starve on healthy outliers, used {used}");
 
-    // The seed's rule: +1 per good sample, x0.75 per bad one; without a near-limit gate it runs away when idle.
+    // +1 per good sample without a near-limit gate runs away while the lane is idle.
     let mut limit = 20.0_f64;
     for _ in 0..1_000 {
         limit = (limit + 1.0).min(400.0);
