@@ -6,7 +6,7 @@
 //! optional and [`crate::effective`] fills them; and a default that depends on another field is not
 //! constant, so it is found there too.
 //!
-//! Rules are CEL, attached by a `rules` function of each type ([`rule`]). `KubeSchema` is derived only
+//! Rules are CEL, attached by a `rules` function of each type (module `rule`). `KubeSchema` is derived only
 //! at the root: it renames the struct, and container-level `#[serde(default)]` doesn't survive that.
 
 pub mod gateway_fleet;
