@@ -13,7 +13,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinHandle,
+};
 
 use self::{pools::Pools, target::Live};
 use crate::{
@@ -81,7 +84,7 @@ pub struct Running {
     pub admin_address: SocketAddr,
     /// What all requests share.
     pub runtime: Arc<Runtime>,
-    applied: Arc<Notify>,
+    open: watch::Receiver<bool>,
     closing: Closing,
     admin_closing: Closing,
     scrapes: Scrapes,
@@ -104,6 +107,7 @@ impl App {
         let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
         let admin = Server::bind(options.admin, false, limits, admin_closing.clone())?;
         let (address, admin_address) = (server.address(), admin.address());
+        let admin = admin.listen()?;
 
         let metrics = Metrics::new();
         let (records, flush) = if options.records {
@@ -127,20 +131,17 @@ impl App {
         let router = admin::router(Arc::new(live.clone()), metrics, scrapes.clone());
         let watcher = Watcher::new(options.config, options.secrets, credentials, live);
         let background = vec![
-            tokio::spawn(async move {
-                if let Err(error) = admin.serve(router).await {
-                    tracing::error!(%error, "no admin port");
-                }
-            }),
+            tokio::spawn(admin.serve(router)),
             tokio::spawn(watcher.run(unix_ms)),
             tokio::spawn(runtime.clone().tick()),
         ];
-        let traffic = tokio::spawn(serve(server, runtime.clone(), applied.clone(), closing.clone()));
+        let (opens, open) = watch::channel(false);
+        let traffic = tokio::spawn(serve(server, runtime.clone(), applied, closing.clone(), opens));
         Ok(Running {
             address,
             admin_address,
             runtime,
-            applied,
+            open,
             closing,
             admin_closing,
             scrapes,
@@ -157,13 +158,18 @@ async fn serve(
     runtime: Arc<Runtime>,
     applied: Arc<Notify>,
     closing: Closing,
+    opens: watch::Sender<bool>,
 ) -> Result<(), StartError> {
     tokio::select! {
         () = in_force(&runtime, &applied) => {}
         () = closing.reached(Phase::Closing) => return Ok(()),
     }
-    tracing::info!(address = %server.address(), "traffic port open");
-    Ok(server.serve(front::router::router(runtime)).await?)
+    let address = server.address();
+    let listening = server.listen()?;
+    tracing::info!(%address, "traffic port open");
+    opens.send_replace(true);
+    listening.serve(front::router::router(runtime)).await;
+    Ok(())
 }
 
 async fn in_force(runtime: &Runtime, applied: &Notify) {
@@ -177,9 +183,11 @@ async fn in_force(runtime: &Runtime, applied: &Notify) {
 }
 
 impl Running {
-    /// Waits until a configuration is in force.
+    /// Waits until a configuration is in force and the traffic port is open; for ever if it never opens.
     pub async fn ready(&self) {
-        in_force(&self.runtime, &self.applied).await;
+        if self.open.clone().wait_for(|open| *open).await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Waits until the traffic port has failed; never returns while it works.

@@ -2,7 +2,7 @@
 //!
 //! Inputs: an address and a tower service (the router). Outputs: one task per connection, which also runs the handlers
 //! and bodies of its HTTP/1.1 requests. Invariants: every input has a limit (headers, time, connections, streams);
-//! TCP_NODELAY; after the phase left `Open` no connection is accepted and [`Server::serve`] returns when the last one
+//! TCP_NODELAY; after the phase left `Open` no connection is accepted and [`Listening::serve`] returns when the last one
 //! has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
 //!
 //! Numbers: 64 KiB and 128 headers (twice what nginx and Go take by default; more is answered 431); 75 s for a head,
@@ -66,7 +66,7 @@ pub struct BindError {
     source: io::Error,
 }
 
-/// A bound traffic port that does not listen yet: until [`Server::serve`] clients are refused by the kernel, so that a
+/// A bound traffic port that does not listen yet: until [`Server::listen`] clients are refused by the kernel, so that a
 /// process that shares the port takes no connection before it can serve it.
 pub struct Server {
     socket: Socket,
@@ -98,19 +98,34 @@ impl Server {
         self.address
     }
 
-    /// Serves until the phase leaves `Open`, then waits for the connections to end.
+    /// Lets the kernel queue connections.
     ///
     /// # Errors
     /// The port was taken between binding and listening.
-    pub async fn serve<S, B>(self, service: S) -> Result<(), BindError>
+    pub fn listen(self) -> Result<Listening, BindError> {
+        let Self { socket, address, limits, closing } = self;
+        let listener = listen(socket).map_err(|source| BindError { address, source })?;
+        Ok(Listening { listener, limits, closing })
+    }
+}
+
+/// A port on which connections may already wait.
+pub struct Listening {
+    listener: TcpListener,
+    limits: Limits,
+    closing: Closing,
+}
+
+impl Listening {
+    /// Serves until the phase leaves `Open`, then waits for the connections to end.
+    pub async fn serve<S, B>(self, service: S)
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
         S::Future: Send + 'static,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let Self { socket, address, limits, closing } = self;
-        let listener = listen(socket).map_err(|source| BindError { address, source })?;
+        let Self { listener, limits, closing } = self;
         let room = Arc::new(Semaphore::new(limits.connections as usize));
         loop {
             let accepted = tokio::select! {
@@ -127,7 +142,6 @@ impl Server {
         drop(listener);
         // All permits back: no connection left.
         let _ = room.acquire_many(limits.connections).await;
-        Ok(())
     }
 }
 

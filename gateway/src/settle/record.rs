@@ -4,7 +4,7 @@
 //! Invariants: nothing of prompts, answers, headers, keys or user identifiers; every text field is a configured name, a
 //! word of a closed list, an id that we made, or the client's own trace and action id; money in whole micro-units of
 //! the account currency, rounded half up. Field names follow the sanitised attempt record that reliability reviews of
-//! hedging ask for (see `docs/records.md`), ours come after.
+//! hedging ask for; ours come after.
 
 use serde::{Serialize, Serializer};
 

@@ -1,5 +1,6 @@
 //! The gateway's network edges over real sockets on loopback.
 
+mod leaving;
 mod peer;
 mod traffic_port;
 mod upstream_http1;

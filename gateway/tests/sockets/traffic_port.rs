@@ -46,17 +46,14 @@ async fn open(limits: Limits) -> Port {
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = Server::bind(loopback, false, limits, closing.clone()).unwrap();
     let address = server.address();
+    let listening = server.listen().unwrap();
     let (wait, phase) = (go.clone(), closing.clone());
     let service = tower::service_fn(move |request: Request<Incoming>| {
         let (wait, phase) = (wait.clone(), phase.clone());
         arrives.send(()).unwrap();
         async move { Ok::<_, Infallible>(answer(request, &wait, phase).await) }
     });
-    let served = tokio::spawn(async move { server.serve(service).await.unwrap() });
-    // The port listens as soon as the task has run once.
-    while TcpStream::connect(address).await.is_err() {
-        tokio::task::yield_now().await;
-    }
+    let served = tokio::spawn(listening.serve(service));
     Port { address, closing, go, arrived, served }
 }
 

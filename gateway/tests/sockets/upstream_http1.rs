@@ -132,3 +132,23 @@ async fn a_connection_that_ends_inside_the_body_is_an_error_and_no_end() {
     assert!(matches!(ended, Err(UpstreamError::Closed { .. })), "{ended:?}");
     within(peer).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_connection_that_idles_for_half_a_minute_is_closed() {
+    let (listener, address) = listen().await;
+    let upstream = upstream(&route(&format!("http://{address}")), None);
+    let peer = tokio::spawn(async move {
+        let mut socket = listener.accept().await.unwrap().0;
+        read_request(&mut socket).await.unwrap();
+        answer(&mut socket, "one").await;
+        closed(&mut socket).await;
+    });
+    assert_eq!(text(within(send(&upstream)).await.unwrap()).await, "one");
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(29)).await;
+    tokio::task::yield_now().await;
+    assert!(!peer.is_finished(), "closed too early");
+    tokio::time::advance(std::time::Duration::from_secs(3)).await;
+    tokio::time::resume();
+    within(peer).await.unwrap();
+}
