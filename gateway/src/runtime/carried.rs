@@ -101,14 +101,14 @@ impl Carried {
         };
         let rule = route::breaker_rule(&config.breaker);
         let state = match self.routes.get(&config.uid) {
-            Some(state) if state.identity == identity => {
-                state.breaker(|breaker| breaker.set_rule(rule));
+            Some(state) => {
+                state.edit(&identity, rule, now);
                 if before.is_some_and(|old| old.config.suspend) && !config.suspend {
                     state.restart_ramp(now);
                 }
                 state.clone()
             }
-            _ => {
+            None => {
                 let id = next_number(&mut self.route_numbers, "routes")?;
                 let state = Arc::new(RouteState::new(id, identity, rule, now, previous.is_some()));
                 self.routes.insert(config.uid.clone(), state.clone());

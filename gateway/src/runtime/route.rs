@@ -63,8 +63,8 @@ pub struct ModelRuntime {
 pub struct RouteState {
     /// Small number of the route, unique in the process.
     pub id: u16,
-    /// Identity over all models; a new one starts the ramp again.
-    pub identity: String,
+    /// Identity over all models; a new one resets the breaker and starts the ramp again.
+    identity: Mutex<String>,
     /// Circuit breaker.
     pub breaker: Mutex<Breaker>,
     /// Attempts in flight; the same number as the permits held.
@@ -111,7 +111,7 @@ impl RouteState {
     pub fn new(id: u16, identity: String, rule: breaker::Rule, now: Moment, ramp: bool) -> Self {
         Self {
             id,
-            identity,
+            identity: Mutex::new(identity),
             breaker: Mutex::new(Breaker::new(rule)),
             in_flight: Gauge::default(),
             minute: Mutex::default(),
@@ -119,6 +119,19 @@ impl RouteState {
             ramp_from: AtomicU64::new(if ramp { now.as_nanos().max(1) } else { 0 }),
             outcomes: std::array::from_fn(|_| AtomicU64::new(0)),
             credentials_rejected: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes over an edit: another endpoint, api or upstream model is another upstream, so what the breaker has learnt is
+    /// forgotten and the route ramps up again. Attempts in flight stay counted.
+    pub fn edit(&self, identity: &str, rule: breaker::Rule, now: Moment) {
+        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == identity {
+            self.breaker(|breaker| breaker.set_rule(rule));
+        } else {
+            identity.clone_into(&mut known);
+            self.breaker(|breaker| *breaker = Breaker::new(rule));
+            self.restart_ramp(now);
         }
     }
 

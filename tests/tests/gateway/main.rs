@@ -1,0 +1,10 @@
+//! One gateway in this process, over real sockets, in front of scripted providers.
+
+mod hedge;
+mod input;
+mod lanes;
+mod proxy;
+mod reload;
+mod retry;
+mod stand;
+mod truncation;
