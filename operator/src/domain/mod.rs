@@ -7,7 +7,10 @@
 
 pub mod attach;
 pub mod compile;
+pub(crate) mod counting;
 pub mod decision;
+pub mod figure;
+pub mod guardrail;
 pub mod object;
 pub mod order;
 pub mod snapshot;

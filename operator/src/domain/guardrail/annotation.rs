@@ -7,17 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use hedgerow_crds::{ALL_COHORTS, ANNOTATION_RESUME_PREFIX as RESUME, ANNOTATION_SUSPEND_PREFIX as SUSPEND};
 use hedgerow_policy::time::Moment;
 use jiff::Timestamp;
 
 use crate::domain::figure;
-
-/// Prefix of the annotation that suspends.
-pub const SUSPEND: &str = "hedgerow.dev/suspend.";
-/// Prefix of the annotation that resumes.
-pub const RESUME: &str = "hedgerow.dev/resume.";
-/// Stands for every cohort.
-const ALL: &str = "all";
 
 /// What is wanted by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +27,7 @@ pub struct Wanted {
 /// Reads the annotations that concern `cohort`.
 pub fn wanted(annotations: &BTreeMap<String, String>, cohort: &str) -> Wanted {
     let mut wanted = Wanted::default();
-    for name in [cohort, ALL] {
+    for name in [cohort, ALL_COHORTS] {
         if let Some(value) = annotations.get(&format!("{SUSPEND}{name}")) {
             match value.trim().parse::<Timestamp>() {
                 Ok(until) => wanted.hold = wanted.hold.max(Some(figure::moment(until))),

@@ -6,18 +6,21 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_config::{State as PodState, cohort::Mode, money::Picos};
+use hedgerow_config::{State as PodState, cohort::Mode, money::Picos, state::BUCKET_SECONDS};
 use hedgerow_crds::{condition::Reason, v1alpha1::HedgePolicySpec};
 use hedgerow_policy::{
     gate,
     guardrail::{
-        Context, Evaluation, Hold, Latch, Reading, Rules, State, Transition, Windows, Wish, evaluate, step,
-        windows,
+        Cause, Context, Evaluation, Hold, Reading, Rules, State, Windows, Wish, evaluate, step, windows,
     },
     time::Moment,
 };
 
-use super::{Rings, Standing, evidence, rules, standing, wanted};
+use super::{
+    Base, Rings, Standing, Wanted,
+    evidence::{self, Scene},
+    rules, standing, wanted,
+};
 use crate::domain::decision::CohortKey;
 
 /// Enrolled requests in a pod's long window that give it a vote.
@@ -97,29 +100,41 @@ pub struct Decision {
 /// Looks once.
 pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let rules = rules(facts.spec);
-    let from = horizon(&old.latch);
-    let rings = Rings::of(facts.states.iter().copied(), facts.key, from, facts.now);
+    let from = horizon(old);
+    let rings = Rings::of(facts.states.iter().copied(), facts.key, from, &old.trial_base, facts.now);
     let windows = windows(&rings.sum, facts.now, &rules);
     let context = Context { spent_today: facts.lost_today.0, ..Context::default() };
     let evaluation = judge(&rules, &windows, &rings, &context, facts);
     let wanted = wanted(facts.annotations, &facts.key.cohort);
     let mut standing = old.clone();
-    let wish = wish(&mut standing, &wanted, &rules, facts);
+    let wish = wish(&mut standing, &wanted, facts);
     let (latch, transition) = step(&old.latch, &rules, &wish, &evaluation, facts.now);
     standing.latch = latch;
     standing.over_since = over_since(old.over_since, &evaluation, facts.now);
     let decision = transition.map(|transition| {
-        remember(&mut standing, &transition, &wish, &rings, &windows, &evaluation, &rules, facts)
+        let scene = Scene {
+            transition: &transition,
+            rings: &rings,
+            windows: &windows,
+            evaluation: &evaluation,
+            rules: &rules,
+            facts,
+        };
+        remember(&mut standing, &scene)
     });
+    if standing.latch.cooldown == Duration::ZERO {
+        standing.trips = 0;
+    }
     Outcome { standing, decision, windows, evaluation, problems: wanted.unreadable }
 }
 
 /// Data from before this moment does not count: it led to the last trip, or is from before the trial.
-fn horizon(latch: &Latch) -> Moment {
-    let bucket = hedgerow_policy::guardrail::BUCKET;
-    let after_trip = latch.last_trip.as_ref().map_or(Moment::ZERO, |trip| trip.at + bucket);
-    let trial = if latch.state == State::Trial { latch.since } else { Moment::ZERO };
-    after_trip.max(trial)
+fn horizon(standing: &Standing) -> Moment {
+    if standing.latch.state == State::Trial {
+        return standing.latch.since;
+    }
+    let bucket = Duration::from_secs(BUCKET_SECONDS);
+    standing.tripped_at.last().map_or(Moment::ZERO, |at| *at + bucket)
 }
 
 fn judge(
@@ -147,7 +162,10 @@ fn vote(rules: &Rules, rings: &Rings, now: Moment) -> Option<Evaluation> {
         .iter()
         .map(|pod| self::windows(pod, now, &of_a_pod))
         .filter(|windows| windows.long.originals >= POD_REQUESTS)
-        .map(|windows| (windows, evaluate(&of_a_pod, &windows, &Context::default())))
+        .map(|windows| {
+            let judgement = evaluate(&of_a_pod, &windows, &Context::default());
+            (windows, judgement)
+        })
         .collect();
     let over: Vec<&(Windows, Evaluation)> =
         judged.iter().filter(|(_, judgement)| judgement.tripped().is_some()).collect();
@@ -158,7 +176,7 @@ fn vote(rules: &Rules, rings: &Rings, now: Moment) -> Option<Evaluation> {
 }
 
 /// What the spec and people want, and what of it is to be remembered.
-fn wish(standing: &mut Standing, wanted: &super::Wanted, rules: &Rules, facts: &Facts<'_>) -> Wish {
+fn wish(standing: &mut Standing, wanted: &Wanted, facts: &Facts<'_>) -> Wish {
     let new_resume = wanted.resume.is_some() && wanted.resume != standing.last_handled_resume;
     if new_resume {
         standing.last_handled_resume.clone_from(&wanted.resume);
@@ -174,7 +192,6 @@ fn wish(standing: &mut Standing, wanted: &super::Wanted, rules: &Rules, facts: &
         },
         hold: hold.map(|until| Hold { until: Some(until) }),
         resume: standing.last_handled_resume.as_deref().map(standing::hash),
-        share_percent: rules.ramp.start_percent,
     }
 }
 
@@ -183,28 +200,23 @@ fn over_since(before: Option<Moment>, evaluation: &Evaluation, now: Moment) -> O
     evaluation.readings().iter().any(evidence::over).then(|| before.unwrap_or(now))
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that one transition is described from")]
-fn remember(
-    standing: &mut Standing,
-    transition: &Transition,
-    wish: &Wish,
-    rings: &Rings,
-    windows: &Windows,
-    evaluation: &Evaluation,
-    rules: &Rules,
-    facts: &Facts<'_>,
-) -> Decision {
-    let reason = evidence::reason(transition, wish);
-    let tripped = transition.to == State::Suspended && transition.reading.is_some();
+/// Fixes the words of a transition.
+fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
+    let (transition, facts) = (scene.transition, scene.facts);
+    let tripped = matches!(transition.cause, Cause::Tripped | Cause::TrialFailed);
     if tripped {
         standing.tripped_at.retain(|at| facts.now.since(*at) < Duration::from_secs(86_400));
         standing.tripped_at.push(facts.now);
+        standing.trips = standing.trips.saturating_add(1);
+        standing.evidence = evidence::list(scene);
     }
-    let breached = standing.over_since;
-    let scene = evidence::Scene { transition, rings, windows, evaluation, rules, facts, reason };
+    standing.trial_base = match transition.to {
+        State::Trial => Base::at(facts.states.iter().copied(), facts.key, facts.now),
+        _ => Base::default(),
+    };
+    let reason = evidence::reason(transition, standing.reason);
     standing.reason = Some(reason);
-    standing.message = evidence::message(&scene, standing);
-    standing.evidence = if tripped { evidence::list(&scene) } else { standing.evidence.clone() };
+    standing.message = evidence::message(scene, standing);
     Decision {
         fleet: facts.fleet.to_owned(),
         key: facts.key.clone(),
@@ -214,7 +226,11 @@ fn remember(
         transition: transition.transition,
         reason,
         reading: transition.reading.clone(),
-        breached,
-        line: evidence::line(&scene, standing),
+        breached: standing.over_since.filter(|_| tripped),
+        line: evidence::line(scene, standing),
     }
 }
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

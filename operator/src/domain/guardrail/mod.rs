@@ -17,9 +17,9 @@ mod rings;
 mod rules;
 mod standing;
 
-pub use annotation::{RESUME, SUSPEND, Wanted, wanted};
+pub use annotation::{Wanted, wanted};
 pub use decide::{Decision, Facts, Outcome, decide};
 pub use evidence::why;
-pub use rings::Rings;
+pub use rings::{Base, Rings};
 pub use rules::rules;
 pub use standing::Standing;

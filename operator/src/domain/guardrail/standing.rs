@@ -3,15 +3,18 @@
 //! Status is the only memory. What it does not hold is derived on the safe side: a ramp step and a trial start their time
 //! anew after a restart, and the cooldown follows from the number of trips.
 
+use std::time::Duration;
+
 use hedgerow_crds::{
     condition::Reason,
     v1alpha1::hedge_policy::{CohortState, CohortStatus, Evidence},
 };
 use hedgerow_policy::{
-    guardrail::{Latch, Rules, State},
+    guardrail::{Latch, Rules, Signal, State, Trip},
     time::Moment,
 };
 
+use super::Base;
 use crate::domain::figure;
 
 /// Seconds of a day; days are UTC.
@@ -32,8 +35,12 @@ pub struct Standing {
     pub hold: Option<Moment>,
     /// Value of the resume annotation that was last acted on.
     pub last_handled_resume: Option<String>,
+    /// Trips of the current series; a clean hour ends it.
+    pub trips: u32,
     /// Trips of the last 24 h.
     pub tripped_at: Vec<Moment>,
+    /// What was counted in the bucket in which the trial began; only in a trial.
+    pub trial_base: Base,
     /// Since when some short window has been at or over its limit without a break.
     pub over_since: Option<Moment>,
 }
@@ -47,33 +54,53 @@ impl Standing {
         let share = u8::try_from(status.share_percent_now.unwrap_or(0).clamp(0, 100)).unwrap_or(0);
         let state = state_of(status.state, share);
         let trips_today = tripped_at.iter().filter(|at| at.as_secs() / DAY == today).count();
-        let doublings = u32::try_from(status.trips.saturating_sub(1).clamp(0, 30)).unwrap_or(0);
+        let trips = u32::try_from(status.trips).unwrap_or(0);
+        let reason = status.reason.as_deref().and_then(Reason::parse);
+        let held = state == State::Suspended && reason == Some(Reason::Suspended);
+        let until = status.until.as_ref().map(moment);
         let latch = Latch {
             state,
             since: status.since.as_ref().map_or(now, moment),
-            until: status.until.as_ref().map(moment),
+            until,
             transition: u64::try_from(status.transition).unwrap_or(0),
             trips_today: u32::try_from(trips_today).unwrap_or(u32::MAX),
             day: today,
-            cooldown: rules.cooldown.saturating_mul(1 << doublings).min(rules.max_cooldown),
+            cooldown: cooldown(rules, trips),
             ramp_percent: share,
             ramped: now,
-            last_trip: None,
-            manual: state == State::Suspended && status.until.is_none() && status.hold.is_none(),
+            last_trip: last_trip(status, &tripped_at),
+            manual: state == State::Suspended && until.is_none() && !held,
+            held,
             handled_resume: status.last_handled_resume.as_deref().map(hash),
-            ..Latch::default()
         };
         Self {
             latch,
-            reason: status.reason.as_deref().and_then(Reason::parse),
+            reason,
             message: status.message.clone().unwrap_or_default(),
             evidence: status.evidence.clone(),
             hold: status.hold.as_ref().map(|hold| moment(&hold.until)),
             last_handled_resume: status.last_handled_resume.clone(),
+            trips,
             tripped_at,
+            trial_base: Base::default(),
             over_since: None,
         }
     }
+}
+
+/// The cooldown of the latest of `trips` trips.
+fn cooldown(rules: &Rules, trips: u32) -> Duration {
+    match trips.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(doublings) => rules.cooldown.saturating_mul(1 << doublings.min(30)).min(rules.max_cooldown),
+    }
+}
+
+/// The breach behind a suspension or trial; its reason is that of the status.
+fn last_trip(status: &CohortStatus, tripped_at: &[Moment]) -> Option<Trip> {
+    let reason = status.reason.as_deref()?;
+    let signal = Signal::ALL.into_iter().find(|signal| signal.reason() == reason)?;
+    tripped_at.last().map(|at| Trip { at: *at, signal })
 }
 
 /// The latch's state behind a state of the status: the latter also has words for what is no state of a latch.

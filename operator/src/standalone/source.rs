@@ -1,0 +1,228 @@
+//! The directory of YAML: what users wrote, live.
+//!
+//! Input: `DIR` and everything below it that ends in `.yaml` or `.yml`; names that start with a dot are never read, nor is
+//! `secrets/`, of which only the names count. Output: the objects in force and the findings about the files.
+//!
+//! Invariants: a file with an error changes nothing: the objects that it last gave stay, and those of every other file too.
+//! A file that never was good gives the documents that are. Bytes decide what is a change, not times; a change counts once
+//! it was read twice in a row, because editors write in pieces and half a file may be valid YAML.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    domain::{LOCAL, Resource},
+    lint::{self, Finding, Secrets, Source},
+};
+
+/// Most files that are read; one more is an error, not a slow start.
+const MAX_FILES: usize = 2_000;
+/// Deepest directory below `DIR`.
+const MAX_DEPTH: usize = 8;
+/// Directory of the secrets, below `DIR`.
+pub(super) const SECRETS: &str = "secrets";
+
+/// The directory as last read.
+#[derive(Debug)]
+pub(super) struct Directory {
+    path: PathBuf,
+    /// What the next reading must look like to count.
+    seen: Option<Contents>,
+    taken: Contents,
+    files: BTreeMap<String, Held>,
+}
+
+/// Bytes of all files, and which secrets exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Contents {
+    files: BTreeMap<String, Vec<u8>>,
+    secrets: Secrets,
+}
+
+/// One file.
+#[derive(Debug)]
+struct Held {
+    /// The reading whose objects are in force.
+    good: Option<lint::File>,
+    /// What is wrong with the present bytes.
+    findings: Vec<Finding>,
+}
+
+/// What a reading gave.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// The same as before.
+    Same,
+    /// Something changed; read again soon to see whether it is finished.
+    Changing,
+    /// Something changed and is finished.
+    Changed(Changed),
+}
+
+/// The objects in force and all findings.
+#[derive(Debug)]
+pub(super) struct Changed {
+    pub(super) objects: Vec<Resource>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Why the directory cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Not there, or not readable.
+    #[error("cannot read {path}: {cause}")]
+    Unreadable {
+        /// What could not be read.
+        path: PathBuf,
+        /// Cause.
+        cause: io::Error,
+    },
+    /// More files than anybody means to give.
+    #[error(
+        "{0} has more than {MAX_FILES} YAML files or is more than {MAX_DEPTH} directories deep: is it the right directory?"
+    )]
+    TooMany(PathBuf),
+}
+
+impl Directory {
+    /// Nothing is read yet.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, seen: None, taken: Contents::default(), files: BTreeMap::new() }
+    }
+
+    /// Reads at once, without waiting for a second look: for the start.
+    pub(super) fn read(&mut self) -> Result<Changed, SourceError> {
+        let contents = self.contents()?;
+        Ok(self.take(contents))
+    }
+
+    /// Looks for changes.
+    pub(super) fn poll(&mut self) -> Result<Reading, SourceError> {
+        let contents = self.contents()?;
+        if contents == self.taken {
+            self.seen = None;
+            return Ok(Reading::Same);
+        }
+        if self.seen.as_ref() == Some(&contents) {
+            self.seen = None;
+            return Ok(Reading::Changed(self.take(contents)));
+        }
+        self.seen = Some(contents);
+        Ok(Reading::Changing)
+    }
+
+    fn contents(&self) -> Result<Contents, SourceError> {
+        let mut contents = Contents::default();
+        yaml_files(&self.path, &self.path, 0, &mut contents.files)?;
+        let secrets = self.path.join(SECRETS);
+        for (name, directory) in visible(&secrets)? {
+            for (key, path) in visible(&directory)? {
+                if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+                    contents.secrets.insert(&name, &key);
+                }
+            }
+        }
+        Ok(contents)
+    }
+
+    fn take(&mut self, contents: Contents) -> Changed {
+        self.files.retain(|name, _| contents.files.contains_key(name));
+        for (name, bytes) in &contents.files {
+            if self.taken.files.get(name) != Some(bytes) || !self.files.contains_key(name) {
+                self.examine(name, bytes.clone());
+            }
+        }
+        self.taken = contents;
+        let in_force: Vec<&lint::File> = self.files.values().filter_map(|held| held.good.as_ref()).collect();
+        let mut findings: Vec<Finding> =
+            self.files.values().flat_map(|held| held.findings.iter().cloned()).collect();
+        findings.extend(lint::cross(&in_force, Some(&self.taken.secrets)));
+        Changed { objects: lint::select(&in_force), findings }
+    }
+
+    fn examine(&mut self, name: &str, bytes: Vec<u8>) {
+        let held = self.files.entry(name.to_owned()).or_insert(Held { good: None, findings: Vec::new() });
+        match Source::from_bytes(name.to_owned(), bytes) {
+            Ok(source) => {
+                let file = lint::read(&source.in_namespace(LOCAL));
+                held.findings.clone_from(&file.findings);
+                if !file.has_errors() || held.good.is_none() {
+                    held.good = Some(file);
+                }
+            }
+            Err(finding) => held.findings = vec![*finding],
+        }
+    }
+}
+
+fn yaml_files(
+    root: &Path,
+    directory: &Path,
+    depth: usize,
+    files: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), SourceError> {
+    if depth > MAX_DEPTH {
+        return Err(SourceError::TooMany(root.to_owned()));
+    }
+    let unreadable = |path: &Path, cause| SourceError::Unreadable { path: path.to_owned(), cause };
+    let entries = entries(directory).map_err(|cause| unreadable(directory, cause))?;
+    for (name, path) in entries {
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_dir() {
+            if depth > 0 || name != SECRETS {
+                yaml_files(root, &path, depth + 1, files)?;
+            }
+        } else if metadata.is_file() && (name.ends_with(".yaml") || name.ends_with(".yml")) {
+            if files.len() == MAX_FILES {
+                return Err(SourceError::TooMany(root.to_owned()));
+            }
+            let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            match read_bounded(&path) {
+                Ok(bytes) => drop(files.insert(shown, bytes)),
+                // Deleted between listing and reading.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                Err(cause) => return Err(unreadable(&path, cause)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One byte more than `Source` takes, so that it is the one to refuse a file that is too large.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    use io::Read as _;
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(lint::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Entries whose name does not start with a dot, by name.
+fn entries(directory: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            found.insert(name, entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// The same; no directory is an empty one.
+fn visible(directory: &Path) -> Result<BTreeMap<String, PathBuf>, SourceError> {
+    match entries(directory) {
+        Ok(found) => Ok(found),
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(BTreeMap::new())
+        }
+        Err(cause) => Err(SourceError::Unreadable { path: directory.to_owned(), cause }),
+    }
+}
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! What the pods of a fleet say about one object.
+
+use std::time::Duration;
+
+use hedgerow_config::{State, gateway::ObjectRef};
+use hedgerow_policy::time::Moment;
+
+/// A pod that is ready and was read for this long must run the present configuration.
+const SETTLED: Duration = Duration::from_secs(15);
+
+/// The pods of a fleet that should exist.
+#[derive(Clone, Debug, Default)]
+pub struct Pods<'a> {
+    /// Each of them.
+    pub members: Vec<Pod<'a>>,
+    /// Digest of the configuration that they should run.
+    pub digest: &'a str,
+    /// Unix time.
+    pub now: Moment,
+}
+
+/// One pod.
+#[derive(Clone, Debug)]
+pub struct Pod<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Its last reading, if that is of the present.
+    pub state: Option<&'a State>,
+    /// When it was first read in this life.
+    pub since: Moment,
+}
+
+/// How far an object has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// No pod is ready.
+    NoReadyPods,
+    /// A pod refused the configuration that should be in force.
+    Rejected { pod: String, message: String },
+    /// These pods do not run it although they should.
+    Behind(Vec<String>),
+    /// All pods that count run it; `young` ones do not count yet, `unread` ones cannot be asked.
+    Everywhere { pods: usize, young: Vec<String>, unread: Vec<String> },
+}
+
+impl<'a> Pods<'a> {
+    /// States of the pods that can be asked and take traffic.
+    pub fn ready(&self) -> impl Iterator<Item = &'a State> {
+        self.members.iter().filter_map(|pod| pod.state).filter(|state| state.ready && !state.draining)
+    }
+
+    /// Whether any pod can be asked.
+    pub fn any_read(&self) -> bool {
+        self.members.iter().any(|pod| pod.state.is_some())
+    }
+
+    /// Pods that run the digest that they should.
+    pub fn programmed(&self) -> usize {
+        self.ready().filter(|state| state.digest == self.digest).count()
+    }
+
+    /// How far `object` has come: at this generation, or at the wanted digest if it is `None`.
+    pub(super) fn progress(&self, object: Option<&ObjectRef>) -> Progress {
+        let runs = |state: &State| match object {
+            Some(object) => state.objects.contains(object),
+            None => state.digest == self.digest,
+        };
+        let refused = self.members.iter().find_map(|pod| {
+            let rejected = pod.state?.rejected.as_ref()?;
+            (rejected.digest == self.digest)
+                .then(|| Progress::Rejected { pod: pod.name.to_owned(), message: rejected.message.clone() })
+        });
+        if let Some(refused) = refused {
+            return refused;
+        }
+        let (mut behind, mut young, mut unread, mut running) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for pod in &self.members {
+            match pod.state {
+                None => unread.push(pod.name.to_owned()),
+                Some(state) if !state.ready || state.draining => {}
+                Some(state) if runs(state) => running += 1,
+                Some(_) if self.now.since(pod.since) < SETTLED => young.push(pod.name.to_owned()),
+                Some(_) => behind.push(pod.name.to_owned()),
+            }
+        }
+        if self.ready().next().is_none() {
+            Progress::NoReadyPods
+        } else if behind.is_empty() && running > 0 {
+            Progress::Everywhere { pods: running, young, unread }
+        } else {
+            behind.extend(young);
+            Progress::Behind(behind)
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Status of a `HedgePolicy`: conditions, columns, and the latch of every cohort with its figures.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hedgerow_config::{cohort::Mode, gateway::ObjectRef};
+use hedgerow_crds::{
+    condition::{ConditionType, Reason},
+    effective,
+    v1alpha1::{
+        HedgePolicySpec, HedgePolicyStatus,
+        hedge_policy::{
+            CohortState, CohortStatus, EffectivePolicy, FirstToken, Hold, NotHedged, PolicySummary,
+            RouteDelay, WithoutHedging,
+        },
+    },
+};
+use hedgerow_policy::{
+    guardrail::{Evaluation, State, Tally, Windows},
+    time::Moment,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{
+    conditions::{self, Said, set_all},
+    pods::Pods,
+};
+use crate::{
+    domain::{Verdict, figure, guardrail::Standing},
+    scrape::{Estimate, Percentiles},
+};
+
+/// Most entries of a list in a cohort's status.
+const LISTED: usize = 16;
+
+/// What a policy's status is made from.
+#[derive(Clone, Debug)]
+pub struct PolicyFacts<'a> {
+    /// What its author asks for.
+    pub spec: &'a HedgePolicySpec,
+    /// What the compiler said.
+    pub verdict: &'a Verdict,
+    /// The object.
+    pub object: &'a ObjectRef,
+    /// The pods of its fleet.
+    pub pods: &'a Pods<'a>,
+    /// Its cohorts in written order, conflicting ones aside.
+    pub cohorts: Vec<CohortFacts<'a>>,
+}
+
+/// What one cohort's part is made from.
+#[derive(Clone, Debug)]
+pub struct CohortFacts<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Mode after all switches.
+    pub mode: Mode,
+    /// What is remembered of it.
+    pub standing: &'a Standing,
+    /// What was measured and judged.
+    pub windows: &'a Windows,
+    /// The judgement.
+    pub evaluation: &'a Evaluation,
+    /// First token as users saw it, recent.
+    pub first_token: Percentiles,
+    /// First token with primaries alone, recent estimate.
+    pub without: Estimate,
+    /// Timer firings that sent no hedge, by reason.
+    pub not_hedged: &'a BTreeMap<String, u64>,
+    /// Delay in force by the primary's route.
+    pub delays: &'a [(String, Duration)],
+}
+
+/// The status now.
+pub fn policy(old: &HedgePolicyStatus, facts: &PolicyFacts<'_>) -> HedgePolicyStatus {
+    let generation = facts.object.generation;
+    let now = facts.pods.now;
+    let mut status = old.clone();
+    status.observed_generation = Some(generation);
+    let breached = breached(facts);
+    let breached_reason =
+        (breached.status == hedgerow_crds::condition::ConditionStatus::True).then_some(breached.reason);
+    set_all(
+        &mut status.conditions,
+        vec![
+            (ConditionType::Accepted, conditions::accepted(facts.verdict)),
+            (
+                ConditionType::Programmed,
+                conditions::programmed(facts.verdict, Some(facts.object), facts.pods),
+            ),
+            (ConditionType::GuardrailBreached, breached),
+        ],
+        &[ConditionType::GuardrailBreached],
+        generation,
+        figure::timestamp(now),
+    );
+    status.cohorts = facts.spec.cohorts.iter().map(|cohort| one(cohort.name.as_ref(), facts)).collect();
+    status.summary = Some(summary(facts, breached_reason));
+    status.effective = Some(EffectivePolicy { cohorts: effective::cohorts(facts.spec) });
+    status
+}
+
+/// `GuardrailBreached`: true is bad.
+fn breached(facts: &PolicyFacts<'_>) -> Said {
+    let tripped: Vec<&CohortFacts<'_>> =
+        facts.cohorts.iter().filter(|cohort| tripped(cohort.standing)).collect();
+    let latest = tripped.iter().max_by_key(|cohort| cohort.standing.tripped_at.last().copied());
+    if let Some(reason) = latest.and_then(|cohort| trip_reason(cohort.standing)) {
+        let all: Vec<String> = tripped
+            .iter()
+            .map(|cohort| {
+                format!(
+                    "{} ({}): {}",
+                    cohort.name,
+                    cohort.standing.latch.state.as_str(),
+                    cohort.standing.message
+                )
+            })
+            .collect();
+        return Said::yes(reason, all.join(" "));
+    }
+    let on: Vec<_> =
+        facts.cohorts.iter().filter(|cohort| is_on(cohort) || cohort.mode == Mode::Observe).collect();
+    if on.is_empty() {
+        Said::unknown(Reason::SwitchedOff, "no cohort is switched on")
+    } else if !facts.pods.any_read() {
+        Said::unknown(
+            Reason::ScrapeFailed,
+            "no gateway can be read, so nothing is known; hedging goes on as decided last",
+        )
+    } else if !on.iter().any(|cohort| cohort.evaluation.sufficient()) {
+        Said::unknown(Reason::InsufficientData, "too little traffic for a verdict")
+    } else {
+        Said::no(Reason::WithinLimits, "every guardrail is within its limits")
+    }
+}
+
+/// Off or on trial because of a guardrail.
+fn tripped(standing: &Standing) -> bool {
+    matches!(standing.latch.state, State::Suspended | State::Trial) && trip_reason(standing).is_some()
+}
+
+/// The reason of the latest trip; a hold by hand is none.
+fn trip_reason(standing: &Standing) -> Option<Reason> {
+    let trip = standing.latch.last_trip.as_ref()?;
+    match standing.reason {
+        Some(Reason::Suspended) => None,
+        _ => Reason::parse(trip.signal.reason()),
+    }
+}
+
+/// Hedges may be sent.
+fn is_on(cohort: &CohortFacts<'_>) -> bool {
+    matches!(cohort.standing.latch.state, State::Active | State::Ramping | State::Trial)
+}
+
+/// The status of one cohort.
+fn one(name: &str, facts: &PolicyFacts<'_>) -> CohortStatus {
+    let mut status = empty(name);
+    if let Some(conflict) = facts.verdict.conflicts.iter().find(|conflict| conflict.cohort == name) {
+        status.state = CohortState::Conflicted;
+        status.reason = Some(Reason::Conflicted.as_str().to_owned());
+        status.message = Some(format!(
+            "policy {} has a cohort of this name and comes first: rename one of them, or change the priorities",
+            conflict.winner
+        ));
+        return status;
+    }
+    let Some(cohort) = facts.cohorts.iter().find(|cohort| cohort.name == name) else { return status };
+    latch(&mut status, cohort);
+    figures(&mut status, cohort);
+    status
+}
+
+fn latch(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
+    let standing = cohort.standing;
+    let latch = &standing.latch;
+    let time = |at: Moment| Time(figure::timestamp(at));
+    status.state = match latch.state {
+        State::Observing => CohortState::Observing,
+        State::Ramping => CohortState::Ramping,
+        State::Active => CohortState::Active,
+        State::Suspended => CohortState::Suspended,
+        State::Trial => CohortState::Trial,
+        State::Disabled => CohortState::Disabled,
+    };
+    status.reason = standing.reason.map(|reason| reason.as_str().to_owned());
+    status.message = Some(standing.message.clone()).filter(|message| !message.is_empty());
+    status.since = Some(time(latch.since));
+    status.until = latch.until.map(time);
+    status.transition = i64::try_from(latch.transition).unwrap_or(i64::MAX);
+    status.trips = i32::try_from(standing.trips).unwrap_or(i32::MAX);
+    status.tripped_at = standing.tripped_at.iter().copied().map(time).collect();
+    status.hold = standing.hold.map(|until| Hold { until: time(until) });
+    status.last_handled_resume.clone_from(&standing.last_handled_resume);
+    status.share_percent_now = Some(i32::from(latch.share_percent()));
+    status.evidence.clone_from(&standing.evidence);
+}
+
+fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
+    let long = &cohort.windows.long;
+    status.delays = cohort
+        .delays
+        .iter()
+        .take(LISTED)
+        .map(|(route, delay)| RouteDelay { route: route.clone(), delay: figure::latency(*delay) })
+        .collect();
+    status.duplicate_per_mille = per_mille(long.hedges.into(), long.originals.into());
+    status.extra_spend_per_mille = extra_per_mille(long);
+    status.lost_race_per_mille =
+        per_mille(long.losers_cost, long.primaries_cost + long.hedges_cost + long.retries_cost);
+    status.win_per_mille = per_mille(long.hedge_wins.into(), long.hedges.into());
+    status.late_per_mille = per_mille(long.late.into(), long.audited.into());
+    status.deadline_miss_per_mille = per_mille(long.deadline_misses.into(), long.originals.into());
+    let mut reasons: Vec<(&String, &u64)> =
+        cohort.not_hedged.iter().filter(|(_, count)| **count > 0).collect();
+    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
+    status.not_hedged = reasons
+        .into_iter()
+        .take(LISTED)
+        .map(|(reason, count)| NotHedged {
+            reason: reason.clone(),
+            count: i64::try_from(*count).unwrap_or(i64::MAX),
+        })
+        .collect();
+    status.first_token = first_token(&cohort.first_token);
+    status.without_hedging = without(&cohort.without);
+}
+
+fn first_token(seen: &Percentiles) -> Option<FirstToken> {
+    let (p50, p95, p99) = (seen.p50?, seen.p95?, seen.p99?);
+    Some(FirstToken { p50: figure::latency(p50), p95: figure::latency(p95), p99: figure::latency(p99) })
+}
+
+fn without(estimate: &Estimate) -> Option<WithoutHedging> {
+    Some(WithoutHedging {
+        p99: figure::latency(estimate.p99?),
+        low: figure::latency(estimate.p99_low?),
+        high: figure::latency(estimate.p99_high?),
+        samples: estimate.samples as i64,
+    })
+}
+
+/// A share in 1/1000; `None` where there is nothing to compare with.
+fn per_mille(part: u128, whole: u128) -> Option<i32> {
+    let share = part.saturating_mul(1_000).checked_div(whole)?;
+    Some(i32::try_from(share.min(1_000_000)).unwrap_or(1_000_000))
+}
+
+/// What hedging added to the cost of the primaries alone, in 1/1000; in tokens where nothing is priced.
+fn extra_per_mille(tally: &Tally) -> Option<i32> {
+    let (all, alone) = if tally.primaries_alone_cost > 0 {
+        (tally.primaries_cost + tally.hedges_cost, tally.primaries_alone_cost)
+    } else {
+        (tally.tokens_total.into(), tally.tokens_alone.into())
+    };
+    let added = |more: u128, less: u128| per_mille(more - less, alone);
+    if all >= alone { added(all, alone) } else { added(alone, all).map(|saved| -saved) }
+}
+
+/// The columns. Figures are those of the worst cohort that is on; in brackets where all only observe.
+fn summary(facts: &PolicyFacts<'_>, breached: Option<Reason>) -> PolicySummary {
+    let all = facts.cohorts.len();
+    let on: Vec<&CohortFacts<'_>> = facts.cohorts.iter().filter(|cohort| is_on(cohort)).collect();
+    let observing: Vec<&CohortFacts<'_>> =
+        facts.cohorts.iter().filter(|cohort| cohort.standing.latch.state == State::Observing).collect();
+    let bracket = on.is_empty() && !observing.is_empty();
+    let cohorts = if bracket {
+        let seen = observing.iter().filter(|cohort| cohort.windows.long.originals > 0).count();
+        format!("{seen}/{all} seen")
+    } else {
+        format!("{}/{all} active", on.len())
+    };
+    let shown = if bracket { &observing } else { &on };
+    let worst = shown.iter().max_by_key(|cohort| cohort.first_token.p99);
+    let bracketed = |text: String| if bracket && !text.is_empty() { format!("({text})") } else { text };
+    let share = |value: Option<i32>| value.map(signed_percent).unwrap_or_default();
+    PolicySummary {
+        cohorts,
+        guardrail: if breached.is_some() { "Breached" } else { "Within" }.to_owned(),
+        p99: worst.and_then(|cohort| cohort.first_token.p99).map(figure::latency).unwrap_or_default(),
+        saved: worst.and_then(|cohort| saved(cohort)).filter(|_| !bracket).unwrap_or_default(),
+        duplicate_percent: bracketed(share(worst.and_then(|cohort| {
+            per_mille(cohort.windows.long.hedges.into(), cohort.windows.long.originals.into())
+        }))),
+        extra_percent: bracketed(share(worst.and_then(|cohort| extra_per_mille(&cohort.windows.long)))),
+        reason: breached.map_or_else(String::new, |reason| reason.as_str().to_owned()),
+    }
+}
+
+/// Change of the 99th percentile by hedging: `-68%`.
+fn saved(cohort: &CohortFacts<'_>) -> Option<String> {
+    let (with, without) = (cohort.first_token.p99?.as_secs_f64(), cohort.without.p99?.as_secs_f64());
+    (without > 0.0).then(|| format!("{:+.0}%", (with / without - 1.0) * 100.0))
+}
+
+fn signed_percent(per_mille: i32) -> String {
+    let sign = if per_mille < 0 { "-" } else { "" };
+    format!("{sign}{}", figure::percent_bare(per_mille.unsigned_abs()))
+}
+
+fn empty(name: &str) -> CohortStatus {
+    CohortStatus {
+        name: name.into(),
+        state: CohortState::InsufficientData,
+        reason: None,
+        message: None,
+        since: None,
+        until: None,
+        transition: 0,
+        trips: 0,
+        tripped_at: Vec::new(),
+        hold: None,
+        last_handled_resume: None,
+        share_percent_now: None,
+        delays: Vec::new(),
+        duplicate_per_mille: None,
+        extra_spend_per_mille: None,
+        lost_race_per_mille: None,
+        win_per_mille: None,
+        late_per_mille: None,
+        deadline_miss_per_mille: None,
+        objective_met: None,
+        not_hedged: Vec::new(),
+        first_token: None,
+        without_hedging: None,
+        extra_today_micros: None,
+        evidence: Vec::new(),
+        recommendation: Vec::new(),
+        diagnosis: None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Status of a `ProviderRoute`.
+
+use hedgerow_config::{
+    gateway::ObjectRef,
+    state::{CredentialState, RouteState},
+};
+use hedgerow_crds::{
+    condition::{ConditionType, Reason},
+    effective,
+    v1alpha1::{
+        DataRef, ProviderRouteSpec, ProviderRouteStatus,
+        provider_route::{
+            BreakerState, Credentials, EffectiveRoute, PricingState, RouteObserved, RouteSummary,
+        },
+    },
+};
+use hedgerow_policy::time::Moment;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{
+    conditions::{self, Said, set_all},
+    pods::Pods,
+};
+use crate::{
+    domain::{Verdict, figure},
+    scrape::Percentiles,
+};
+
+/// What a route's status is made from.
+#[derive(Clone, Debug)]
+pub struct RouteFacts<'a> {
+    /// What its author asks for.
+    pub spec: &'a ProviderRouteSpec,
+    /// What the compiler said.
+    pub verdict: &'a Verdict,
+    /// The object.
+    pub object: &'a ObjectRef,
+    /// The pods of its fleet.
+    pub pods: &'a Pods<'a>,
+    /// Figures that need more than one reading.
+    pub figures: RouteFigures,
+}
+
+/// Figures of the last minutes.
+#[derive(Clone, Debug, Default)]
+pub struct RouteFigures {
+    /// First tokens of primaries, recent.
+    pub first_token: Percentiles,
+    /// Attempts ended in the last five minutes.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+}
+
+/// Percent of the configured weight below which a route that answers is called slow.
+const FULL_WEIGHT: u32 = 100;
+
+/// The status now. Without a reading the figures stay as they were.
+pub fn route(old: &ProviderRouteStatus, facts: &RouteFacts<'_>) -> ProviderRouteStatus {
+    let generation = facts.object.generation;
+    let now = facts.pods.now;
+    let secret = effective::secret(facts.spec);
+    let seen: Vec<&RouteState> = facts
+        .pods
+        .ready()
+        .flat_map(|state| &state.routes)
+        .filter(|route| route.route == facts.object.name)
+        .collect();
+    let (health, word) = healthy(facts, &seen);
+    let mut status = old.clone();
+    status.observed_generation = Some(generation);
+    set_all(
+        &mut status.conditions,
+        vec![
+            (ConditionType::Accepted, conditions::accepted(facts.verdict)),
+            (ConditionType::ResolvedRefs, resolved(secret.as_ref(), facts.pods)),
+            (
+                ConditionType::Programmed,
+                conditions::programmed(facts.verdict, Some(facts.object), facts.pods),
+            ),
+            (ConditionType::Healthy, health),
+        ],
+        &[ConditionType::Healthy],
+        generation,
+        figure::timestamp(now),
+    );
+    if !seen.is_empty() {
+        status.observed = Some(observed(&seen, &facts.figures, now));
+        status.credentials = secret.as_ref().map(|secret| credentials(secret, facts.pods));
+    }
+    let p95 = facts.figures.first_token.p95.map(figure::latency);
+    status.summary = Some(RouteSummary {
+        models: facts.spec.models.len().to_string(),
+        health: word,
+        p95: p95.unwrap_or_else(|| old.summary.as_ref().map(|old| old.p95.clone()).unwrap_or_default()),
+    });
+    let priced = facts.spec.models.iter().all(|model| model.pricing.is_some());
+    status.pricing = Some(if priced { PricingState::Priced } else { PricingState::Unpriced });
+    status.effective = Some(EffectiveRoute { models: effective::models(facts.spec) });
+    status
+}
+
+/// Whether the pods hold the credential, as they say themselves.
+fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
+    let Some(secret) = secret else { return Said::yes(Reason::ResolvedRefs, "no credential is referenced") };
+    let (mut missing, mut key_missing, mut asked) = (Vec::new(), false, 0);
+    for pod in &pods.members {
+        let Some(state) = pod.state.filter(|state| state.ready) else { continue };
+        asked += 1;
+        if held(state.credentials.iter(), secret).is_none() {
+            missing.push(pod.name.to_owned());
+            key_missing |=
+                state.credentials.iter().any(|known| known.secret == *secret.name && known.present);
+        }
+    }
+    let path = format!("secrets/{}/{}", secret.name, secret.key);
+    if asked == 0 {
+        Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
+    } else if missing.is_empty() {
+        Said::yes(Reason::ResolvedRefs, format!("{path} is there in {asked} ready gateways"))
+    } else if key_missing {
+        let message =
+            format!("{path}: the Secret has no such key in {}; add it", conditions::listed(&missing));
+        Said::no(Reason::SecretKeyMissing, message)
+    } else {
+        let message = format!("{path} is missing or empty in {}; create it", conditions::listed(&missing));
+        Said::no(Reason::SecretNotFound, message)
+    }
+}
+
+fn held<'a>(
+    mut known: impl Iterator<Item = &'a CredentialState>,
+    secret: &DataRef,
+) -> Option<&'a CredentialState> {
+    known.find(|known| known.secret == *secret.name && known.key == *secret.key && known.present)
+}
+
+/// The condition `Healthy` and its few words for the column.
+fn healthy(facts: &RouteFacts<'_>, seen: &[&RouteState]) -> (Said, String) {
+    let now = facts.pods.now;
+    let plain = |reason: Reason, message: &str| {
+        let words = reason.as_str().to_owned();
+        (reason, message.to_owned(), words)
+    };
+    let blocked = seen.iter().map(|route| route.blocked.as_str()).find(|blocked| !blocked.is_empty());
+    let throttled = seen.iter().map(|route| route.throttled_until_unix_ms).max().unwrap_or(0);
+    let throttled = Moment::from_millis(throttled);
+    let weight = mean_weight(seen);
+    let (reason, message, words) = if facts.spec.suspend {
+        plain(Reason::Suspended, "switched off by its author; running attempts finish")
+    } else if !facts.pods.any_read() {
+        return (Said::unknown(Reason::ScrapeFailed, "no gateway can be read"), "Unknown".to_owned());
+    } else if let Some(reason) = blocked.and_then(Reason::parse) {
+        plain(reason, "the provider refuses every attempt; see its console")
+    } else if seen.iter().any(|route| route.breaker == "open") {
+        plain(Reason::BreakerOpen, "too many attempts failed; probes are sent until some succeed")
+    } else if throttled > now {
+        let clock = figure::clock_from(throttled, now);
+        let words = format!("Throttled to {}", figure::timestamp(throttled).strftime("%H:%M:%S"));
+        (
+            Reason::Throttled,
+            format!("the provider asked to wait until {clock}; the route is left alone"),
+            words,
+        )
+    } else if seen.iter().any(|route| route.breaker == "slow") {
+        let message = format!("much slower than usual, so it gets {weight} % of its weight");
+        (Reason::Slow, message, format!("Slow (weight {weight} %)"))
+    } else if facts.figures.first_token.samples < 1.0 && facts.figures.requests == 0 {
+        return (Said::unknown(Reason::NoTraffic, "no attempt in the last minutes"), "NoTraffic".to_owned());
+    } else {
+        let message = if weight < FULL_WEIGHT {
+            format!("at {weight} % of its weight, growing")
+        } else {
+            String::new()
+        };
+        return (Said::yes(Reason::Healthy, message), Reason::Healthy.as_str().to_owned());
+    };
+    (Said::no(reason, message), words)
+}
+
+fn observed(seen: &[&RouteState], figures: &RouteFigures, now: Moment) -> RouteObserved {
+    let throttled = seen.iter().map(|route| route.throttled_until_unix_ms).max().unwrap_or(0);
+    let throttled = Moment::from_millis(throttled);
+    let latency = figures.first_token;
+    let errors = (figures.failed * 1_000).checked_div(figures.requests);
+    RouteObserved {
+        p50: latency.p50.map(figure::latency),
+        p95: latency.p95.map(figure::latency),
+        p99: latency.p99.map(figure::latency),
+        error_per_mille: errors.map(|errors| i32::try_from(errors.min(1_000)).unwrap_or(1_000)),
+        requests: Some(i64::try_from(figures.requests).unwrap_or(i64::MAX)),
+        breaker: most_frequent(seen),
+        throttled_until: (throttled > now).then(|| Time(figure::timestamp(throttled))),
+        weight_percent: Some(i32::try_from(mean_weight(seen)).unwrap_or(100)),
+    }
+}
+
+fn mean_weight(seen: &[&RouteState]) -> u32 {
+    let sum: u32 = seen.iter().map(|route| route.weight_percent.min(FULL_WEIGHT)).sum();
+    u32::try_from(seen.len()).ok().and_then(|pods| sum.checked_div(pods)).unwrap_or(FULL_WEIGHT)
+}
+
+/// State of the breaker in most pods; of equally many, the worse one.
+fn most_frequent(seen: &[&RouteState]) -> Option<BreakerState> {
+    let states = [
+        (BreakerState::Closed, &["closed", "throttled", "recovering"][..]),
+        (BreakerState::Slow, &["slow"]),
+        (BreakerState::HalfOpen, &["halfOpen"]),
+        (BreakerState::Open, &["open", "quotaOpen"]),
+    ];
+    let counted = states.map(|(state, words)| {
+        (seen.iter().filter(|route| words.contains(&route.breaker.as_str())).count(), state)
+    });
+    counted
+        .into_iter()
+        .enumerate()
+        .max_by_key(|(rank, (count, _))| (*count, *rank))
+        .and_then(|(_, (count, state))| (count > 0).then_some(state))
+}
+
+fn credentials(secret: &DataRef, pods: &Pods<'_>) -> Credentials {
+    let ready: Vec<_> = pods.ready().collect();
+    let held: Vec<&CredentialState> =
+        ready.iter().filter_map(|state| held(state.credentials.iter(), secret)).collect();
+    Credentials {
+        secret: secret.name.to_string(),
+        key: secret.key.to_string(),
+        fingerprint: held.first().map(|known| known.fingerprint.clone()),
+        pods: Some(format!("{}/{}", held.len(), ready.len())),
+        since: held
+            .iter()
+            .map(|known| known.since_unix_ms)
+            .max()
+            .filter(|since| *since > 0)
+            .map(|since| Time(figure::timestamp(Moment::from_millis(since)))),
+    }
+}
