@@ -4,6 +4,7 @@
 //! nothing. `lint`, `init` and `demo` are tools of the same binary.
 
 pub mod cli;
+pub mod demo;
 pub mod domain;
 pub mod init;
 pub mod lint;

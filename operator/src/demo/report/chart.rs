@@ -1,0 +1,239 @@
+//! Pictures as SVG text that reads in light and in dark.
+//!
+//! Inputs: series of points, thresholds, shaded spans, moments. Outputs: one `<svg>` element. The drawing library knows
+//! no style sheets, so ink and grid are drawn in two marker colours that become `currentColor`; series colours are chosen
+//! to have contrast on both backgrounds. Every axis is named with its unit.
+
+use std::ops::Range;
+
+use plotters::{
+    coord::Shift,
+    prelude::*,
+    style::text_anchor::{HPos, Pos, VPos},
+};
+
+/// Width and height in pixels of the view box; the page scales them.
+const SIZE: (u32, u32) = (860, 300);
+/// Becomes `currentColor`.
+const INK: RGBColor = RGBColor(1, 2, 3);
+/// Becomes `currentColor` at low opacity, through the style sheet's class.
+const GRID: RGBColor = RGBColor(4, 5, 6);
+
+/// Series colours with at least 3:1 contrast on white and on near-black.
+pub(super) const BLUE: RGBColor = RGBColor(42, 125, 211);
+/// What would have been.
+pub(super) const ORANGE: RGBColor = RGBColor(214, 106, 30);
+/// A third series.
+pub(super) const GREEN: RGBColor = RGBColor(46, 145, 94);
+/// Trouble.
+pub(super) const RED: RGBColor = RGBColor(205, 70, 70);
+
+/// A named line. Points without a value are gaps.
+pub(super) struct Series {
+    /// Shown in the legend.
+    pub(super) name: String,
+    /// Colour.
+    pub(super) colour: RGBColor,
+    /// Drawn dashed.
+    pub(super) dashed: bool,
+    /// Points.
+    pub(super) points: Vec<(f64, Option<f64>)>,
+}
+
+/// A picture.
+pub(super) struct Chart {
+    /// Read out instead of the picture.
+    pub(super) title: String,
+    /// Horizontal axis with its unit.
+    pub(super) x: &'static str,
+    /// Vertical axis with its unit.
+    pub(super) y: &'static str,
+    /// Lines.
+    pub(super) series: Vec<Series>,
+    /// Named horizontal lines.
+    pub(super) thresholds: Vec<(String, f64)>,
+    /// Named vertical lines.
+    pub(super) moments: Vec<(String, f64)>,
+    /// Shaded spans of the horizontal axis.
+    pub(super) shaded: Vec<Range<f64>>,
+    /// Logarithmic vertical axis.
+    pub(super) logarithmic: bool,
+}
+
+impl Chart {
+    /// The picture, or a sentence where there is nothing to draw.
+    pub(super) fn svg(&self) -> String {
+        let mut text = String::new();
+        let drawn = {
+            let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+            self.draw(&root).and_then(|()| root.present().map_err(|error| error.to_string()))
+        };
+        match drawn {
+            Ok(()) => themed(&text, &self.title),
+            Err(error) => format!("<p class=\"empty\">{}: {error}</p>", super::page::escaped(&self.title)),
+        }
+    }
+
+    fn draw(&self, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
+        let (x, y) = self.ranges().ok_or("nothing was measured")?;
+        let mut builder = ChartBuilder::on(root);
+        builder.margin(8).margin_right(120).x_label_area_size(36).y_label_area_size(56);
+        if self.logarithmic {
+            let mut chart = builder.build_cartesian_2d(x.clone(), y.clone().log_scale()).map_err(said)?;
+            self.furnish(chart.configure_mesh())?;
+            self.fill(&mut chart, &x, &y)
+        } else {
+            let mut chart = builder.build_cartesian_2d(x.clone(), y.clone()).map_err(said)?;
+            self.furnish(chart.configure_mesh())?;
+            self.fill(&mut chart, &x, &y)
+        }
+    }
+
+    fn ranges(&self) -> Option<(Range<f64>, Range<f64>)> {
+        let points = || self.series.iter().flat_map(|series| series.points.iter());
+        let values = || points().filter_map(|(_, y)| *y).chain(self.thresholds.iter().map(|(_, at)| *at));
+        let least = |values: &mut dyn Iterator<Item = f64>| values.min_by(f64::total_cmp);
+        let most = |values: &mut dyn Iterator<Item = f64>| values.max_by(f64::total_cmp);
+        let x = least(&mut points().map(|(x, _)| *x))?..most(&mut points().map(|(x, _)| *x))?;
+        points().find(|(_, y)| y.is_some())?;
+        let top = most(&mut values())?.max(1.0) * 1.08;
+        let bottom = if self.logarithmic { (least(&mut values())? * 0.8).max(0.1) } else { 0.0 };
+        (x.end > x.start && top > bottom).then_some((x, bottom..top))
+    }
+
+    fn furnish<'a, X, Y>(
+        &self,
+        mut mesh: plotters::chart::MeshStyle<'a, '_, X, Y, SVGBackend<'a>>,
+    ) -> Result<(), String>
+    where
+        X: plotters::coord::ranged1d::Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+        Y: plotters::coord::ranged1d::Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+    {
+        mesh.axis_style(GRID)
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .label_style(("sans-serif", 12).into_font().color(&INK))
+            .axis_desc_style(("sans-serif", 13).into_font().color(&INK))
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .x_label_formatter(&label)
+            .y_label_formatter(&label)
+            .draw()
+            .map_err(said)
+    }
+
+    fn fill<'a, Y>(
+        &self,
+        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+        x: &Range<f64>,
+        y: &Range<f64>,
+    ) -> Result<(), String>
+    where
+        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+    {
+        for span in &self.shaded {
+            let corners = [(span.start.max(x.start), y.start), (span.end.min(x.end), y.end)];
+            chart.draw_series([Rectangle::new(corners, RED.mix(0.14).filled())]).map_err(said)?;
+        }
+        for (name, at) in &self.thresholds {
+            let line = PathElement::new([(x.start, *at), (x.end, *at)], RED.stroke_width(1));
+            chart.draw_series([line]).map_err(said)?;
+            self.beside(chart, name, (x.end, *at), RED)?;
+        }
+        for (name, at) in self.moments.iter().filter(|(_, at)| x.contains(at)) {
+            chart.draw_series([PathElement::new([(*at, y.start), (*at, y.end)], INK.mix(0.35).stroke_width(1))]).map_err(said)?;
+            let style = ("sans-serif", 11).into_font().color(&INK);
+            chart.draw_series([EmptyElement::at((*at, y.end)) + Text::new(name.clone(), (4, 0), style)]).map_err(said)?;
+        }
+        for series in &self.series {
+            self.line(chart, series)?;
+        }
+        Ok(())
+    }
+
+    fn line<'a, Y>(
+        &self,
+        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+        series: &Series,
+    ) -> Result<(), String>
+    where
+        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+    {
+        let style = series.colour.stroke_width(2);
+        for run in series.points.split(|(_, y)| y.is_none()) {
+            let points = run.iter().filter_map(|(x, y)| Some((*x, (*y)?)));
+            if series.dashed {
+                chart.draw_series(DashedLineSeries::new(points, 6, 4, style)).map_err(said)?;
+            } else {
+                chart.draw_series(LineSeries::new(points, style)).map_err(said)?;
+            }
+        }
+        let last = series.points.iter().rev().find_map(|(x, y)| Some((*x, (*y)?)));
+        last.map_or(Ok(()), |at| self.beside(chart, &series.name, at, series.colour))
+    }
+
+    fn beside<'a, Y>(
+        &self,
+        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+        name: &str,
+        at: (f64, f64),
+        colour: RGBColor,
+    ) -> Result<(), String>
+    where
+        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+    {
+        let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+        let label = EmptyElement::at(at) + Text::new(format!(" {name}"), (4, 0), style);
+        chart.plotting_area().draw(&label).map_err(said)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the library's formatters take references")]
+fn label(value: &f64) -> String {
+    if *value != 0.0 && value.abs() < 1.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Marker colours become the page's own, and the picture gets a name for those who cannot see it.
+fn themed(svg: &str, title: &str) -> String {
+    let title = super::page::escaped(title);
+    svg.replace("#010203", "currentColor")
+        .replace("stroke=\"#040506\"", "stroke=\"currentColor\" stroke-opacity=\"0.16\"")
+        .replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{title}\" "), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: Vec<(f64, Option<f64>)>) -> Chart {
+        Chart {
+            title: "first token & more".into(),
+            x: "time in s",
+            y: "first token in ms",
+            series: vec![Series { name: "with".into(), colour: BLUE, dashed: false, points }],
+            thresholds: vec![("limit".into(), 8.0)],
+            moments: vec![("trip".into(), 1.0)],
+            shaded: std::iter::once(0.5..1.5).collect(),
+            logarithmic: false,
+        }
+    }
+
+    #[test]
+    fn a_picture_names_its_axes_and_has_no_fixed_ink() {
+        let svg = chart(vec![(0.0, Some(3.0)), (1.0, None), (2.0, Some(5.0))]).svg();
+        for part in ["time in s", "first token in ms", "limit", "trip", "with", "currentColor", "first token &amp; more"] {
+            assert!(svg.contains(part), "{part} is missing: {svg}");
+        }
+        assert!(!svg.contains("#010203") && !svg.contains("#000000"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_measured_is_said_and_not_drawn() {
+        assert!(chart(vec![(0.0, None), (1.0, None)]).svg().contains("nothing was measured"));
+        assert!(chart(Vec::new()).svg().contains("nothing was measured"));
+    }
+}

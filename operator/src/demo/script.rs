@@ -1,0 +1,181 @@
+//! The six scenes: when each starts, how its providers behave and how much traffic it gets.
+//!
+//! Inputs: the length of the whole demo. Outputs: plain values; [`super::stage`] carries them out. Times of providers are
+//! a tenth of real ones (a median first token of 60 ms where a provider has 600), so that a minute shows what takes ten.
+//!
+//! Refuses: to look at results. A scene is what it is whatever the gateway does with it.
+
+use std::time::Duration;
+
+use hedgerow_sim::{Latency, OnCancel, Profile, Tokens};
+use serde::Serialize;
+
+/// One part of the demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scene {
+    /// Both regions healthy: the curves are learnt.
+    Baseline,
+    /// 4 % of the calls take 5 to 10 times as long, in both regions, independently.
+    Stragglers,
+    /// Region b answers everything, but never before a floor of nine medians.
+    SlowRegion,
+    /// Batch traffic at 140 % of what its lane can hold.
+    Flood,
+    /// The JSON answers get slow in both regions alike: a hedge has nothing to win.
+    Trip,
+    /// Healthy again: the guardrail lets the cohort back in through a trial.
+    Recovery,
+}
+
+impl Scene {
+    /// All, in their order.
+    pub const ALL: [Self; 6] =
+        [Self::Baseline, Self::Stragglers, Self::SlowRegion, Self::Flood, Self::Trip, Self::Recovery];
+
+    /// Name in the JSON output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Stragglers => "stragglers",
+            Self::SlowRegion => "slowRegion",
+            Self::Flood => "flood",
+            Self::Trip => "trip",
+            Self::Recovery => "recovery",
+        }
+    }
+
+    /// What is happening, for the headline.
+    pub fn caption(self) -> &'static str {
+        match self {
+            Self::Baseline => "both regions are healthy",
+            Self::Stragglers => "4 % of the calls are 5 to 10 x slower",
+            Self::SlowRegion => "region b is slow",
+            Self::Flood => "batch floods at 140 %",
+            Self::Trip => "chat-json is slow everywhere: hedges win nothing",
+            Self::Recovery => "healthy again",
+        }
+    }
+
+    /// Share of the whole demo, in percent; all together 100.
+    fn share(self) -> u64 {
+        match self {
+            Self::Baseline | Self::Flood => 15,
+            Self::Stragglers | Self::SlowRegion => 18,
+            Self::Trip => 16,
+            Self::Recovery => 18,
+        }
+    }
+
+    /// Start and end for a demo of `total`.
+    pub fn span(self, total: Duration) -> (Duration, Duration) {
+        let before: u64 = Self::ALL.iter().take_while(|scene| **scene != self).map(|scene| scene.share()).sum();
+        let at = |percent: u64| total * u32::try_from(percent).unwrap_or(100) / 100;
+        (at(before), at(before + self.share()))
+    }
+}
+
+/// Providers' median first token.
+pub const MEDIAN_MS: f64 = 60.0;
+/// Width of its lognormal distribution.
+pub const SIGMA: f64 = 0.3;
+
+/// A provider of the demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// `region-a`.
+    A,
+    /// `region-b`.
+    B,
+}
+
+impl Region {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// Name of the provider and of its route.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "region-a",
+            Self::B => "region-b",
+        }
+    }
+}
+
+/// How `region` behaves in `scene`.
+pub fn profile(scene: Scene, region: Region) -> Profile {
+    let healthy = Latency::lognormal(MEDIAN_MS, SIGMA);
+    let first_token = match (scene, region) {
+        (Scene::Stragglers, _) => Latency::TwoModes {
+            fast: Box::new(healthy),
+            slow: Box::new(Latency::Uniform { min_ms: 5.0 * MEDIAN_MS, max_ms: 10.0 * MEDIAN_MS }),
+            slow_percent: 4.0,
+        },
+        (Scene::SlowRegion, Region::B) => healthy.with_floor(9.0 * MEDIAN_MS),
+        _ => healthy,
+    };
+    Profile {
+        first_token,
+        gap: Latency::fixed(2.0),
+        output_tokens: Tokens { min: 40, max: 60 },
+        on_cancel: OnCancel::Stops,
+        ..Profile::default()
+    }
+}
+
+/// How much of each class of [`super::traffic`] arrives, in requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Streams of cohort `chat-stream`, lane `interactive`.
+    pub stream: f64,
+    /// Complete answers of cohort `chat-json`, lane `interactive`, as fast as the provider likes.
+    pub json: f64,
+    /// The same, all together, with prompts that order one of [`ORDERED_JSON_MS`].
+    pub slow_json: f64,
+    /// Streams of lane `batch`, in no cohort.
+    pub batch: f64,
+}
+
+/// Requests per second in `scene`. `batch_capacity` is what the batch lane can serve per second at its limit.
+pub fn rates(scene: Scene, batch_capacity: f64) -> Rates {
+    let batch = batch_capacity * if scene == Scene::Flood { 1.4 } else { 0.3 };
+    let (json, slow_json) = if scene == Scene::Trip { (0.0, JSON) } else { (JSON, 0.0) };
+    Rates { stream: STREAM, json, slow_json, batch }
+}
+
+/// Streams per second.
+const STREAM: f64 = 90.0;
+/// Complete answers per second.
+const JSON: f64 = 40.0;
+
+/// First-token times that the JSON prompts of scene [`Scene::Trip`] order from every provider: four to six medians, the
+/// same wherever the request goes, so that a hedge has nothing to win.
+pub const ORDERED_JSON_MS: [f64; 3] = [4.0 * MEDIAN_MS, 5.0 * MEDIAN_MS, 6.0 * MEDIAN_MS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scenes_fill_the_demo_without_gap_or_overlap() {
+        let total = Duration::from_secs(60);
+        let mut end = Duration::ZERO;
+        for scene in Scene::ALL {
+            let (from, to) = scene.span(total);
+            assert_eq!(from, end, "{scene:?}");
+            assert!(to > from, "{scene:?}");
+            end = to;
+        }
+        assert_eq!(end, total);
+    }
+
+    #[test]
+    fn only_the_scene_that_says_so_is_unhealthy() {
+        for region in Region::ALL {
+            assert_eq!(profile(Scene::Baseline, region), profile(Scene::Recovery, region));
+            assert_ne!(profile(Scene::Baseline, region), profile(Scene::Stragglers, region));
+        }
+        assert_eq!(profile(Scene::SlowRegion, Region::A), profile(Scene::Baseline, Region::A));
+        assert_ne!(profile(Scene::SlowRegion, Region::B), profile(Scene::Baseline, Region::B));
+    }
+}

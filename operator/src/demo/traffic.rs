@@ -1,0 +1,75 @@
+//! The demo's traffic: an open loop of three kinds of clients, timed from when each request was due.
+//!
+//! Inputs: the gateways' address, the seed, the rates of a scene. Outputs: outcomes, one per request. The rates do not
+//! depend on how fast answers come, so a slow gateway cannot hide behind waiting clients.
+
+use std::net::SocketAddr;
+
+use hedgerow_sim::{
+    Marker,
+    traffic::{Arrivals, OpenLoop, Outcome, RequestKind, Target, TrafficClass},
+};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::script::{ORDERED_JSON_MS, Rates};
+
+/// Public models of the demo's routes.
+const STREAM_MODEL: &str = "demo-chat";
+const JSON_MODEL: &str = "demo-json";
+const BATCH_MODEL: &str = "demo-batch";
+
+/// Prefix of the classes whose prompts order a time.
+const SLOW_JSON: &str = "slow-json-";
+
+/// Running traffic.
+pub(crate) struct Traffic {
+    open: OpenLoop,
+}
+
+impl Traffic {
+    /// Starts with nothing arriving; [`Traffic::set`] opens the tap.
+    pub(crate) fn start(gateway: SocketAddr, seed: u64) -> (Self, UnboundedReceiver<Outcome>) {
+        let silent = |class| (class, Arrivals::Poisson { rps: 0.0 });
+        let mut classes = vec![
+            silent(class("chat-stream", RequestKind::ChatStream, STREAM_MODEL, "interactive")),
+            silent(class("chat-json", RequestKind::ChatJson, JSON_MODEL, "interactive")),
+            silent(class("batch", RequestKind::ChatStream, BATCH_MODEL, "batch")),
+        ];
+        for (index, ms) in ORDERED_JSON_MS.into_iter().enumerate() {
+            let name = format!("{SLOW_JSON}{index}");
+            let order = Marker { first_token_ms: Some(ms), ..Marker::default() };
+            let slow = TrafficClass {
+                order: order.text(),
+                ..class(&name, RequestKind::ChatJson, JSON_MODEL, "interactive")
+            };
+            classes.push(silent(slow));
+        }
+        let (open, outcomes) = OpenLoop::start(&Target::http1(gateway), classes, seed);
+        (Self { open }, outcomes)
+    }
+
+    /// From now on these rates.
+    pub(crate) fn set(&self, rates: Rates) {
+        let set = |name: &str, rps: f64| self.open.set_arrivals(name, Arrivals::Poisson { rps });
+        set("chat-stream", rates.stream);
+        set("chat-json", rates.json);
+        set("batch", rates.batch);
+        for index in 0..ORDERED_JSON_MS.len() {
+            set(&format!("{SLOW_JSON}{index}"), rates.slow_json / ORDERED_JSON_MS.len() as f64);
+        }
+    }
+
+    /// No new arrivals; returns when everything under way has ended.
+    pub(crate) async fn stop(self) {
+        self.open.stop().await;
+    }
+}
+
+fn class(name: &str, kind: RequestKind, model: &str, lane: &str) -> TrafficClass {
+    TrafficClass {
+        headers: vec![("x-lane".into(), lane.into())],
+        max_tokens: Some(100),
+        prompt_bytes: 200,
+        ..TrafficClass::new(name, kind, model)
+    }
+}
