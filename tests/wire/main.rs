@@ -1,0 +1,41 @@
+//! Scripted-bytes cases: bug reports of other gateways as inputs for this one.
+//!
+//! Why: what breaks a streaming proxy is rarely its logic and mostly bytes at the wrong place, so each case scripts the
+//! bytes of one or two providers over plain TCP, lets a plain TCP client ask a real gateway, and holds what the client
+//! received, how often each provider was asked and what was booked against the case.
+//!
+//! Inputs: `<group>.yaml` beside this file, one per group of reports. Outputs: one test per group that lists every case
+//! that differs. After each case nothing may be in flight. To add a case, add a document to its group's file.
+
+#[cfg(test)]
+mod case;
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod gateway;
+#[cfg(test)]
+mod provider;
+#[cfg(test)]
+mod run;
+
+macro_rules! groups {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        $($(#[$doc])* #[tokio::test]
+        async fn $name() {
+            run::group(stringify!($name), include_str!(concat!(stringify!($name), ".yaml"))).await;
+        })*
+    };
+}
+
+groups! {
+    framing,
+    chunks,
+    errors_after_200,
+    truncation,
+    cancellation,
+    health,
+    waits,
+    usage,
+    race,
+    hygiene,
+}
