@@ -1,0 +1,102 @@
+//! The commands of the binary: arguments in, an exit code out.
+//!
+//! Here, in `main` and in the shells of I/O are the only places that read the environment and the clock. Commands that
+//! serve get a runtime; the others need none. Exit codes: 0 = done, 1 = the command says no (an error in a file, a promise
+//! of the demo that did not hold) or failed, 2 = the arguments make no sense.
+
+mod hold;
+mod serve;
+mod tools;
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+
+/// Hedges, sheds and books LLM requests as its resources say.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "hedgerow", version)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    /// Run gateways on this machine as a directory of YAML says.
+    Standalone(serve::StandaloneArgs),
+    /// See it work: scripted providers, traffic, a guardrail trip and its recovery in about a minute.
+    Demo(crate::demo::Args),
+    /// Hedge again, a cohort that was suspended by hand or by a guardrail.
+    Resume(hold::ResumeArgs),
+    /// Switch hedging off for a cohort, for a while.
+    Suspend(hold::SuspendArgs),
+    /// Say what the API server and the operator would say about files.
+    Lint(tools::LintArgs),
+    /// Print the compiled configuration of every fleet as YAML.
+    Render(tools::FilesArgs),
+    /// Print the CustomResourceDefinitions.
+    Crds,
+    /// Write the first YAML from the provider keys in the environment.
+    Init(tools::InitArgs),
+    /// Run one gateway, as standalone and demo start it.
+    Gateway(hedgerow_gateway::cli::Args),
+}
+
+/// Runs one command.
+///
+/// # Errors
+/// The command could not do its work; the message says what to do.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Standalone(args) => serve::standalone(args),
+        Command::Demo(args) => serve::demo(args),
+        Command::Resume(args) => hold::resume(&args),
+        Command::Suspend(args) => hold::suspend(&args),
+        Command::Lint(args) => tools::lint(&args),
+        Command::Render(args) => tools::render(&args),
+        Command::Crds => tools::crds(),
+        Command::Init(args) => tools::init(&args),
+        Command::Gateway(args) => hedgerow_gateway::run(args).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// 0 or 1.
+fn code(good: bool) -> ExitCode {
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Writes to standard output. A reader that went away (`| head`) is no error.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Writes to standard error, where nothing can be done about a failure.
+fn say(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_explains_itself() {
+        for command in Args::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+        }
+    }
+}

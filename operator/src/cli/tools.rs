@@ -1,0 +1,130 @@
+//! `lint`, `render`, `crds` and `init`: the commands that only read and write files.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use hedgerow_crds::generate;
+
+use super::{code, print, say};
+use crate::{
+    domain::Objects,
+    init::{self, Outcome},
+    lint::{self, Finding, files::Found, report},
+    render,
+};
+
+/// Arguments of commands that take files.
+#[derive(Clone, Debug, Args)]
+pub(super) struct FilesArgs {
+    /// YAML files; a directory stands for all of its YAML, `-` for standard input.
+    #[arg(required = true, value_name = "FILES")]
+    files: Vec<PathBuf>,
+}
+
+/// Arguments of `hedgerow lint`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct LintArgs {
+    #[command(flatten)]
+    files: FilesArgs,
+
+    /// An array of findings for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `hedgerow init`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct InitArgs {
+    /// Where to write; files that exist stay as they are.
+    #[arg(default_value = "hedgerow", value_name = "DIR")]
+    directory: PathBuf,
+}
+
+/// All that the files of a command line are and are not.
+struct Checked {
+    files: Vec<lint::File>,
+    findings: Vec<Finding>,
+}
+
+impl Checked {
+    fn of(found: Found) -> Self {
+        let files: Vec<_> = found.sources.iter().map(lint::read).collect();
+        let mut findings = found.findings;
+        findings.extend(files.iter().flat_map(|file| file.findings.iter().cloned()));
+        let all: Vec<_> = files.iter().collect();
+        findings.extend(lint::cross(&all, found.secrets.as_ref()));
+        lint::sort(&mut findings);
+        Self { files, findings }
+    }
+
+    fn good(&self) -> bool {
+        !self.findings.iter().any(Finding::is_error)
+    }
+
+    fn report(&self) -> String {
+        let objects = self.files.iter().map(|file| file.objects).sum();
+        report::text(&self.findings, self.files.len(), objects)
+    }
+}
+
+/// Prints what is wrong with some files.
+pub(super) fn lint(args: &LintArgs) -> anyhow::Result<ExitCode> {
+    let checked = Checked::of(lint::files::find(&args.files.files));
+    let text = if args.json { report::json(&checked.findings) } else { checked.report() };
+    print(&text)?;
+    Ok(code(checked.good()))
+}
+
+/// Prints what the objects in some files compile to; objects with errors are left out, as the operator does it.
+pub(super) fn render(args: &FilesArgs) -> anyhow::Result<ExitCode> {
+    let checked = Checked::of(lint::files::find(&args.files));
+    let files: Vec<_> = checked.files.iter().collect();
+    let objects: Objects = lint::select(&files).into_iter().collect();
+    print(&render::render(&objects)?)?;
+    if !checked.good() {
+        say(&checked.report());
+    }
+    Ok(code(checked.good()))
+}
+
+/// Prints the CRDs.
+pub(super) fn crds() -> anyhow::Result<ExitCode> {
+    let mut text = String::new();
+    for (_, crd) in generate::files() {
+        text.push_str("---\n");
+        text.push_str(&serde_saphyr::to_string(&crd)?);
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the first YAML.
+pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
+    let plan = init::plan(&environment)?;
+    for (path, outcome) in init::write(&plan, &args.directory)? {
+        let word = match outcome {
+            Outcome::Written => "wrote",
+            Outcome::Kept => "kept ",
+        };
+        say(&format!("{word} {}\n", path.display()));
+    }
+    say(&next_steps(&args.directory));
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a command is a shell: this is where the environment is read")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn next_steps(directory: &Path) -> String {
+    let directory = directory.display();
+    format!(
+        "\nNext:\n  hedgerow lint {directory}\n  hedgerow standalone --config {directory}\n  \
+         export OPENAI_BASE_URL=http://127.0.0.1:8080/v1   # Anthropic: ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n\
+         The policy observes: it counts what hedging would do and sends nothing until chat.yaml says mode: Enforce.\n"
+    )
+}
