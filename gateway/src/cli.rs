@@ -42,7 +42,7 @@ pub struct Args {
     pub reuse_port: bool,
 
     /// Identity of this process in /state.
-    #[arg(long, value_name = "UID", env = "POD_UID", default_value = "")]
+    #[arg(long, value_name = "UID", env = "POD_UID", default_value = "local")]
     pub pod_uid: String,
 
     /// Threads that serve requests. Default: the processors available.

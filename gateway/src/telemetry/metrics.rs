@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use hedgerow_config::{metric, money::PICOS_PER_MICRO};
+use hedgerow_config::metric;
 use hedgerow_policy::{
     breaker::State,
     gate::Reason,
@@ -18,11 +18,14 @@ use hedgerow_policy::{
 };
 use prometheus_client::{
     encoding::text,
-    metrics::{counter, gauge, histogram::Histogram as Buckets},
+    metrics::{TypedMetric, counter, gauge, histogram::Histogram as Buckets},
     registry::{Metric, Registry},
 };
 
-use super::family::{Bounded, Slots};
+use super::{
+    catalog,
+    family::{Bounded, Slots},
+};
 use crate::settle::record::{Outcome, StatusClass};
 
 /// Counts events.
@@ -104,56 +107,46 @@ impl Metrics {
     /// Registers everything, once per process.
     pub fn new() -> Arc<Self> {
         let mut registry = Registry::default();
-        let spend: Bounded<Money> = Bounded::new(Money::default as fn() -> Money);
-        register(
-            &mut registry,
-            metric::SPEND_MICROS,
-            "Spend in millionths of the account currency",
-            spend.family(),
-        );
-        let metrics = Self {
-            first_token: family(&mut registry, metric::TIME_TO_FIRST_TOKEN, FIRST_TOKEN_HELP, seconds),
-            tokens: family(&mut registry, metric::TOKEN_USAGE, "Tokens per attempt", token_buckets),
-            attempts: family(&mut registry, metric::ATTEMPTS, "Attempts ended", Counter::default),
-            attempts_in_flight: family(
-                &mut registry,
-                metric::ATTEMPTS_IN_FLIGHT,
-                "Attempts in flight",
-                Gauge::default,
-            ),
-            breaker: family(&mut registry, metric::BREAKER_STATE, "1 = the state it is in", Gauge::default),
-            in_flight: family(&mut registry, metric::IN_FLIGHT, "User actions in flight", Gauge::default),
-            queued: family(
-                &mut registry,
-                metric::QUEUED,
-                "User actions waiting for the lane",
-                Gauge::default,
-            ),
-            limit: family(&mut registry, metric::LANE_LIMIT, "Concurrency limit now", Gauge::default),
-            shed: family(&mut registry, metric::SHED, "User actions shed", Counter::default),
-            budget: family(
-                &mut registry,
-                metric::BUDGET_TOKENS,
-                "Retry and hedge budget left",
-                Level::default,
-            ),
-            hedges: family(&mut registry, metric::HEDGES, "Hedges sent, by their end", Counter::default),
-            suppressed: family(
-                &mut registry,
-                metric::HEDGE_SUPPRESSED,
-                "Timer firings that sent no hedge",
-                Counter::default,
-            ),
-            actions: family(&mut registry, metric::ACTIONS, "User actions ended", Counter::default),
-            spend: Slots::new(move |at| {
-                let (role, basis) = (Role::ALL[at / BASES], Basis::ALL[at % BASES]);
-                spend.with(&[("role", role.as_str()), ("basis", basis.as_str())])
-            }),
-            config_rejected: single(&mut registry, metric::CONFIG_REJECTED, "Configurations refused"),
-            records_dropped: single(&mut registry, metric::RECORDS_DROPPED, "Records lost"),
+        let own = &mut registry;
+        let first_token = family(own, metric::TIME_TO_FIRST_TOKEN, seconds);
+        let tokens = family(own, metric::TOKEN_USAGE, token_buckets);
+        let attempts = family(own, metric::ATTEMPTS, Counter::default);
+        let attempts_in_flight = family(own, metric::ATTEMPTS_IN_FLIGHT, Gauge::default);
+        let breaker = family(own, metric::BREAKER_STATE, Gauge::default);
+        let in_flight = family(own, metric::IN_FLIGHT, Gauge::default);
+        let queued = family(own, metric::QUEUED, Gauge::default);
+        let limit = family(own, metric::LANE_LIMIT, Gauge::default);
+        let shed = family(own, metric::SHED, Counter::default);
+        let budget = family(own, metric::BUDGET_TOKENS, Level::default);
+        let hedges = family(own, metric::HEDGES, Counter::default);
+        let suppressed = family(own, metric::HEDGE_SUPPRESSED, Counter::default);
+        let actions = family(own, metric::ACTIONS, Counter::default);
+        let spend: Bounded<Money> = family(own, metric::SPEND_MICROS, Money::default);
+        let config_rejected = single(own, metric::CONFIG_REJECTED);
+        let records_dropped = single(own, metric::RECORDS_DROPPED);
+        let spend = Slots::new(move |at| {
+            let (role, basis) = (Role::ALL[at / BASES], Basis::ALL[at % BASES]);
+            spend.with(&[("role", role.as_str()), ("basis", basis.as_str())])
+        });
+        Arc::new(Self {
             registry: Mutex::new(registry),
-        };
-        Arc::new(metrics)
+            first_token,
+            tokens,
+            attempts,
+            attempts_in_flight,
+            breaker,
+            in_flight,
+            queued,
+            limit,
+            shed,
+            budget,
+            hedges,
+            suppressed,
+            actions,
+            spend,
+            config_rejected,
+            records_dropped,
+        })
     }
 
     /// The text of `/metrics`.
@@ -328,8 +321,6 @@ impl ActionMetrics {
     }
 }
 
-const FIRST_TOKEN_HELP: &str = "First token of streams and complete answers";
-
 fn seconds() -> Histogram {
     Histogram::new(metric::FIRST_TOKEN_BUCKETS)
 }
@@ -338,27 +329,25 @@ fn token_buckets() -> Histogram {
     Histogram::new(TOKEN_BUCKETS)
 }
 
-fn family<M>(registry: &mut Registry, name: &str, help: &str, constructor: fn() -> M) -> Bounded<M>
+fn family<M>(registry: &mut Registry, name: &str, constructor: fn() -> M) -> Bounded<M>
 where
-    M: Metric + prometheus_client::metrics::TypedMetric + Clone,
+    M: Metric + TypedMetric + Clone,
 {
     let bounded = Bounded::new(constructor);
-    register(registry, name, help, bounded.family());
+    register(registry, name, bounded.family());
     bounded
 }
 
-fn single(registry: &mut Registry, name: &str, help: &str) -> Counter {
+fn single(registry: &mut Registry, name: &str) -> Counter {
     let counter = Counter::default();
-    register(registry, name, help, counter.clone());
+    register(registry, name, counter.clone());
     counter
 }
 
 /// The writer adds `_total` to counters by itself.
-fn register(registry: &mut Registry, name: &str, help: &str, metric: impl Metric) {
-    registry.register(name.strip_suffix("_total").unwrap_or(name), help, metric);
+fn register(registry: &mut Registry, name: &str, metric: impl Metric) {
+    registry.register(name.strip_suffix("_total").unwrap_or(name), catalog::help(name), metric);
 }
-
-const _: () = assert!(PICOS_PER_MICRO == 1_000_000);
 
 #[cfg(test)]
 mod tests {
@@ -407,5 +396,10 @@ mod tests {
             assert!(text.contains(line), "missing {line} in\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
+        for entry in catalog::CATALOG {
+            let family = entry.name.strip_suffix("_total").unwrap_or(entry.name);
+            assert!(text.contains(&format!("# HELP {family} {}.\n", entry.help)), "{family} in\n{text}");
+            assert!(text.contains(&format!("# TYPE {family} {}\n", entry.kind)), "{family} in\n{text}");
+        }
     }
 }

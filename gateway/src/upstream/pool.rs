@@ -12,11 +12,12 @@
 
 use std::{
     collections::VecDeque,
-    mem,
+    iter, mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use hyper::client::conn::{http1, http2};
 use tokio::{sync::oneshot, time::Instant};
 
@@ -150,15 +151,12 @@ impl Pool {
     /// Hands room to those who wait, first come, first served.
     fn serve(&self, state: &mut State) {
         let now = now();
-        loop {
-            state.waiting.retain(|waiter| !waiter.is_closed());
-            if state.waiting.is_empty() {
-                return;
-            }
-            let Some(lease) = self.take(state, now) else { break };
-            if let Some(waiter) = state.waiting.pop_front()
-                && let Err(Ok(lease)) = waiter.send(Ok(lease))
-            {
+        while let Some(waiter) = state.next_waiter() {
+            let Some(lease) = self.take(state, now) else {
+                state.waiting.push_front(waiter);
+                break;
+            };
+            if let Err(Ok(lease)) = waiter.send(Ok(lease)) {
                 lease.put_back(state, now);
             }
         }
@@ -209,7 +207,7 @@ impl Pool {
     fn offer(&self, state: &mut State, sender: http1::SendRequest<Body>, retire_at: Instant) {
         let Some(pool) = self.arc() else { return };
         let mut lease = Lease { pool, kept: false, kind: LeaseKind::Http1 { sender, retire_at } };
-        while let Some(waiter) = state.waiting.pop_front() {
+        while let Some(waiter) = state.next_waiter() {
             match waiter.send(Ok(lease)) {
                 Ok(()) => return,
                 Err(Ok(unused)) => lease = unused,
@@ -293,6 +291,11 @@ impl Pool {
 }
 
 impl State {
+    /// The first caller that still waits.
+    fn next_waiter(&mut self) -> Option<Waiter> {
+        iter::from_fn(|| self.waiting.pop_front()).find(|waiter| !waiter.is_closed())
+    }
+
     /// Requests that one more connection will carry, as far as is known.
     fn per_connection(&self) -> usize {
         match self.protocol {
@@ -364,7 +367,8 @@ impl Drop for Lease {
     }
 }
 
-/// The one task of a connection: opens it, hands it to the pool, drives it.
+/// Opens a connection and hands it to the pool. A task that ends with that, because its state is several times the size
+/// of what drives the connection afterwards.
 async fn dial(pool: Weak<Pool>, dialer: Arc<Dialer>, id: u64) {
     let observer = pool.clone();
     let streams = move |allowed| {
@@ -377,13 +381,17 @@ async fn dial(pool: Weak<Pool>, dialer: Arc<Dialer>, id: u64) {
     match connected {
         Ok(Connection { sender, driver }) => {
             owner.admit(id, sender);
-            drop(owner);
-            driver.await;
-            if let Some(owner) = pool.upgrade() {
-                owner.forget(id);
-            }
+            tokio::spawn(drive(pool, id, driver));
         }
         Err(error) => owner.failed(&error),
+    }
+}
+
+/// The one task of a connection.
+async fn drive(pool: Weak<Pool>, id: u64, driver: BoxFuture<'static, ()>) {
+    driver.await;
+    if let Some(owner) = pool.upgrade() {
+        owner.forget(id);
     }
 }
 

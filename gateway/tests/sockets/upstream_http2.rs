@@ -162,3 +162,35 @@ async fn a_private_ca_is_trusted_only_for_its_route_and_only_for_its_name() {
         assert!(matches!(error, UpstreamError::Tls { .. }) && !error.sent(), "{error:?}");
     }
 }
+
+#[tokio::test]
+async fn a_connection_that_the_peer_says_goodbye_on_is_replaced_without_an_error() {
+    let pki = pki(&[b"h2"]);
+    let (listener, address) = listen().await;
+    let acceptor = TlsAcceptor::from(pki.server.clone());
+    tokio::spawn(async move {
+        loop {
+            let socket = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let answered = Arc::new(tokio::sync::Notify::new());
+            let told = answered.clone();
+            let service = service_fn(move |_| {
+                told.notify_one();
+                async { Ok::<_, std::convert::Infallible>(Response::new(full("ok"))) }
+            });
+            let connection =
+                http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), service);
+            tokio::spawn(async move {
+                tokio::pin!(connection);
+                tokio::select! {
+                    _ = &mut connection => return,
+                    () = answered.notified() => connection.as_mut().graceful_shutdown(),
+                }
+                let _ = connection.await;
+            });
+        }
+    });
+    let upstream = trusting(&pki, address, Some("localhost"));
+    for _ in 0..20 {
+        assert_eq!(text(within(send(&upstream)).await.unwrap()).await, "ok");
+    }
+}

@@ -1,0 +1,82 @@
+//! Every metric that a gateway can show: the source of the help texts and of `docs/metrics.md`.
+//!
+//! Invariant: what is not listed here is not registered, and what is listed is in the document (both tested).
+
+use hedgerow_config::metric;
+
+/// One family.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name as it is scraped.
+    pub name: &'static str,
+    /// OpenMetrics type.
+    pub kind: &'static str,
+    /// Label names.
+    pub labels: &'static [&'static str],
+    /// What one sample says.
+    pub help: &'static str,
+}
+
+const fn entry(
+    name: &'static str,
+    kind: &'static str,
+    labels: &'static [&'static str],
+    help: &'static str,
+) -> Entry {
+    Entry { name, kind, labels, help }
+}
+
+/// All families, in the order in which they are written.
+pub const CATALOG: [Entry; 16] = [
+    entry(
+        metric::TIME_TO_FIRST_TOKEN,
+        "histogram",
+        &["route", "gen_ai_request_model"],
+        "Seconds to the first token of a stream or to a complete answer",
+    ),
+    entry(
+        metric::TOKEN_USAGE,
+        "histogram",
+        &["route", "gen_ai_request_model", "gen_ai_token_type"],
+        "Tokens of one attempt",
+    ),
+    entry(metric::ATTEMPTS, "counter", &["route", "kind", "outcome"], "Attempts ended"),
+    entry(metric::ATTEMPTS_IN_FLIGHT, "gauge", &["route"], "Attempts in flight"),
+    entry(metric::BREAKER_STATE, "gauge", &["route", "state"], "1 for the state that the breaker is in"),
+    entry(metric::IN_FLIGHT, "gauge", &["lane"], "User actions in flight"),
+    entry(metric::QUEUED, "gauge", &["lane"], "User actions waiting for the lane"),
+    entry(metric::LANE_LIMIT, "gauge", &["lane"], "Concurrency limit of the lane in this pod"),
+    entry(metric::SHED, "counter", &["lane", "reason"], "User actions shed"),
+    entry(metric::BUDGET_TOKENS, "gauge", &["model"], "Retry and hedge budget left, in attempts"),
+    entry(metric::HEDGES, "counter", &["cohort", "outcome"], "Hedges sent, by how they ended"),
+    entry(metric::HEDGE_SUPPRESSED, "counter", &["cohort", "reason"], "Timer firings that sent no hedge"),
+    entry(metric::ACTIONS, "counter", &["cohort", "lane", "status_class"], "User actions ended"),
+    entry(metric::SPEND_MICROS, "counter", &["role", "basis"], "Spend in millionths of the account currency"),
+    entry(metric::CONFIG_REJECTED, "counter", &[], "Configurations refused as a whole"),
+    entry(metric::RECORDS_DROPPED, "counter", &[], "Records lost because their reader was too slow"),
+];
+
+/// The help text of a listed family.
+pub(super) fn help(name: &str) -> &'static str {
+    CATALOG.iter().find(|entry| entry.name == name).map_or("", |entry| entry.help)
+}
+
+/// `docs/metrics.md`.
+pub fn markdown() -> String {
+    use std::fmt::Write as _;
+    let version = metric::OTEL_SEMCONV_VERSION;
+    let mut text = format!(
+        "# Metrics of a gateway\n\n\
+         Scraped at `/metrics` of the admin port, OpenMetrics 1.0. Names that start with `gen_ai_` follow the\n\
+         OpenTelemetry semantic conventions for generative AI, version {version}. Label values are configured names or\n\
+         words of closed lists; past 10,000 series a family counts the rest as `other`. Generated from\n\
+         `gateway/src/telemetry/catalog.rs`.\n\n\
+         | Name | Type | Labels | Says |\n| --- | --- | --- | --- |\n"
+    );
+    for Entry { name, kind, labels, help } in CATALOG {
+        let labels: Vec<_> = labels.iter().map(|label| format!("`{label}`")).collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| `{name}` | {kind} | {} | {help} |", labels.join(", "));
+    }
+    text
+}
