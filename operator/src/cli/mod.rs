@@ -25,14 +25,10 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
-    /// Run gateways on this machine as a directory of YAML says.
+    /// Run gateways on a directory of YAML, with the decisions of the operator, as local processes.
     Standalone(serve::StandaloneArgs),
-    /// See it work: scripted providers, traffic, a guardrail trip and its recovery in about a minute.
+    /// Show it all in about a minute: scripted providers, traffic, hedges, a guardrail that trips and recovers.
     Demo(crate::demo::Args),
-    /// Hedge again, a cohort that was suspended by hand or by a guardrail.
-    Resume(hold::ResumeArgs),
-    /// Switch hedging off for a cohort, for a while.
-    Suspend(hold::SuspendArgs),
     /// Say what the API server and the operator would say about files.
     Lint(tools::LintArgs),
     /// Print the compiled configuration of every fleet as YAML.
@@ -41,6 +37,10 @@ enum Command {
     Crds,
     /// Write the first YAML from the provider keys in the environment.
     Init(tools::InitArgs),
+    /// Let hedging of a cohort back in now.
+    Resume(hold::ResumeArgs),
+    /// Keep hedging of a cohort off for some time.
+    Suspend(hold::SuspendArgs),
     /// Run one gateway, as standalone and demo start it.
     Gateway(hedgerow_gateway::cli::Args),
 }
@@ -53,12 +53,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Standalone(args) => serve::standalone(args),
         Command::Demo(args) => serve::demo(args),
-        Command::Resume(args) => hold::resume(&args),
-        Command::Suspend(args) => hold::suspend(&args),
         Command::Lint(args) => tools::lint(&args),
         Command::Render(args) => tools::render(&args),
         Command::Crds => tools::crds(),
         Command::Init(args) => tools::init(&args),
+        Command::Resume(args) => hold::resume(&args),
+        Command::Suspend(args) => hold::suspend(&args),
         Command::Gateway(args) => hedgerow_gateway::run(args).map(|()| ExitCode::SUCCESS),
     }
 }

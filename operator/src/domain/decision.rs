@@ -85,7 +85,8 @@ fn state(state: State) -> DecisionState {
 fn reason(latch: &Latch) -> Option<String> {
     match latch.state {
         State::Suspended | State::Trial => {
-            Some(latch.last_trip.as_ref().map_or(BY_HAND, |trip| trip.signal.reason()).to_owned())
+            let trip = latch.last_trip.as_ref().filter(|_| !latch.held);
+            Some(trip.map_or(BY_HAND, |trip| trip.signal.reason()).to_owned())
         }
         _ => None,
     }

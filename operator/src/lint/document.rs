@@ -42,7 +42,11 @@ impl Document {
     /// A finding about one of its fields, at the place of that field.
     pub(super) fn finding(&self, rule: &str, path: &str, message: impl Into<String>) -> Finding {
         let at = self.node.locate(&Path::parse(path));
-        Problem::error(at, rule, path, message).of(&self.file, self.resource.kind().as_str(), self.resource.name())
+        Problem::error(at, rule, path, message).of(
+            &self.file,
+            self.resource.kind().as_str(),
+            self.resource.name(),
+        )
     }
 }
 
@@ -56,7 +60,11 @@ pub(super) fn read(node: Node, source: &Source, file: &mut File) {
         Identity::Foreign => return,
         Identity::Unclear(path, rule, message) => {
             let kind = value["kind"].as_str().unwrap_or_default();
-            file.findings.push(Problem::error(node.locate(&path), rule, &path, message).of(&source.file, kind, &name));
+            file.findings.push(Problem::error(node.locate(&path), rule, &path, message).of(
+                &source.file,
+                kind,
+                &name,
+            ));
             file.findings.extend(traps.into_iter().map(|(_, problem)| problem.of(&source.file, kind, &name)));
             return;
         }
@@ -80,7 +88,12 @@ pub(super) fn read(node: Node, source: &Source, file: &mut File) {
 
 /// The API server's verdict. What a YAML trap has spoilt is not judged a second time, and rules are asked only when
 /// the schema holds, as the API server does it.
-fn judge<'a>(kind: Kind, node: &Node, value: &Value, traps: impl Iterator<Item = &'a Path> + Clone) -> Vec<Problem> {
+fn judge<'a>(
+    kind: Kind,
+    node: &Node,
+    value: &Value,
+    traps: impl Iterator<Item = &'a Path> + Clone,
+) -> Vec<Problem> {
     let faults = schema::faults(kind, &kind.normalize(value));
     let mut problems: Vec<_> = faults
         .into_iter()
@@ -93,7 +106,12 @@ fn judge<'a>(kind: Kind, node: &Node, value: &Value, traps: impl Iterator<Item =
     if problems.is_empty() && traps.clone().next().is_none() {
         problems.extend(kind.violations(value, None).into_iter().map(|violation| {
             let at = node.locate(&Path::parse(&violation.path));
-            Problem::error(at, format!("cel/{}", unindexed(&violation.path)), &violation.path, violation.message)
+            Problem::error(
+                at,
+                format!("cel/{}", unindexed(&violation.path)),
+                &violation.path,
+                violation.message,
+            )
         }));
     }
     problems
@@ -124,7 +142,9 @@ fn identify(value: &Value) -> Identity {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     let (Some(version), Some(kind)) = (text("apiVersion"), text("kind")) else {
         let missing = if text("kind").is_none() { "kind" } else { "apiVersion" };
-        let message = format!("{missing} is required; ours are apiVersion: {API_VERSION} and kind: ProviderRoute, HedgePolicy, PriorityLane or GatewayFleet");
+        let message = format!(
+            "{missing} is required; ours are apiVersion: {API_VERSION} and kind: ProviderRoute, HedgePolicy, PriorityLane or GatewayFleet"
+        );
         return unclear(field(missing), "schema/required", message);
     };
     let group = version.split_once('/').map_or("", |(group, _)| group);
@@ -136,7 +156,11 @@ fn identify(value: &Value) -> Identity {
     }
     match known {
         Ok(kind) if version == API_VERSION => Identity::Ours(kind),
-        Ok(_) => unclear(field("apiVersion"), "schema/enum", format!("{version} does not exist: write {API_VERSION}")),
+        Ok(_) => unclear(
+            field("apiVersion"),
+            "schema/enum",
+            format!("{version} does not exist: write {API_VERSION}"),
+        ),
         Err(error) => {
             let near = schema::nearest(kind, Kind::ALL.iter().map(|kind| kind.as_str()));
             let message = near.map_or_else(

@@ -77,7 +77,12 @@ impl Found {
                 Err(finding) => self.findings.push(*finding),
             },
             Err(error) => {
-                let problem = Problem::error(Position::START, "yaml/unreadable", "", format!("cannot be read: {error}"));
+                let problem = Problem::error(
+                    Position::START,
+                    "yaml/unreadable",
+                    "",
+                    format!("cannot be read: {error}"),
+                );
                 self.findings.push(problem.of(name, "", ""));
             }
         }

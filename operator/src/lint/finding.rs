@@ -118,11 +118,6 @@ impl Problem {
         }
     }
 
-    /// The same problem as a warning.
-    pub(crate) fn warning(self) -> Self {
-        Self { severity: Severity::Warning, ..self }
-    }
-
     /// The finding in a file about an object.
     pub(crate) fn of(self, file: &str, kind: &str, name: &str) -> Finding {
         Finding {

@@ -62,7 +62,8 @@ impl Source {
             Ok(text) => Ok(Self::new(file, text)),
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let line = u32::try_from(good.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX - 1);
+                let line =
+                    u32::try_from(good.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX - 1);
                 refused("yaml/encoding", line + 1, "is not UTF-8 text".to_owned())
             }
         }
@@ -122,13 +123,15 @@ pub fn select(files: &[&File]) -> Vec<Resource> {
     let documents = files.iter().flat_map(|file| &file.documents);
     documents
         .map(|document| &document.resource)
-        .filter(|resource| seen.insert((resource.kind(), resource.namespace().to_owned(), resource.name().to_owned())))
+        .filter(|resource| {
+            seen.insert((resource.kind(), resource.namespace().to_owned(), resource.name().to_owned()))
+        })
         .cloned()
         .collect()
 }
 
-/// By file, then line; the order of files stays.
-fn sort(findings: &mut [Finding]) {
+/// Sorts by file, then line.
+pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         (&a.file, a.line, a.column, a.severity, &a.rule, &a.path)
             .cmp(&(&b.file, b.line, b.column, b.severity, &b.rule, &b.path))

@@ -23,7 +23,12 @@ pub(super) fn lane(lane: &Lane) -> config::Lane {
         },
         tenants: out::Tenants {
             max_share_percent: count(spec.tenants.max_share_percent),
-            weights: spec.tenants.weights.iter().map(|(tenant, weight)| (tenant.clone(), count(*weight))).collect(),
+            weights: spec
+                .tenants
+                .weights
+                .iter()
+                .map(|(tenant, weight)| (tenant.clone(), count(*weight)))
+                .collect(),
             deny: texts(&spec.tenants.deny),
         },
         queue: out::Queue {

@@ -20,7 +20,7 @@ use hedgerow_config::{
 use hedgerow_crds::Kind;
 
 use super::{
-    attach::{Attachment, attach},
+    attach::{Attachment, attach, is_fallback},
     decision::{self, CohortKey, Latches},
     object::Object,
     snapshot::Snapshot,
@@ -49,7 +49,7 @@ pub fn compile(snapshot: &Snapshot, latches: &Latches) -> Compiled {
         objects: objects(&attachment),
         settings: attachment.settings.map(|fleet| settings::settings(&fleet.spec)).unwrap_or_default(),
         cohorts: cohorts(&attachment, latches),
-        lanes: attachment.lanes.iter().map(|lane| lanes::lane(lane)).collect(),
+        lanes: lanes(&attachment),
         budgets: budgets::budgets(&attachment.policies, &served),
         routes,
     };
@@ -71,9 +71,16 @@ fn cohorts(attachment: &Attachment<'_>, latches: &Latches) -> Vec<config::Cohort
     compiled
 }
 
+/// Lanes as requests meet them: the fallback lane last, whatever its priority says about who is served first.
+fn lanes(attachment: &Attachment<'_>) -> Vec<config::Lane> {
+    let (fallback, others): (Vec<_>, Vec<_>) = attachment.lanes.iter().partition(|lane| is_fallback(lane));
+    others.into_iter().chain(fallback).map(|lane| lanes::lane(lane)).collect()
+}
+
 /// Every object in force, by kind and name.
 fn objects(attachment: &Attachment<'_>) -> Vec<ObjectRef> {
-    let mut objects: Vec<_> = attachment.settings.iter().map(|fleet| reference(Kind::GatewayFleet, fleet)).collect();
+    let mut objects: Vec<_> =
+        attachment.settings.iter().map(|fleet| reference(Kind::GatewayFleet, fleet)).collect();
     objects.extend(attachment.routes.iter().map(|route| reference(Kind::ProviderRoute, route)));
     objects.extend(attachment.policies.iter().map(|(policy, _)| reference(Kind::HedgePolicy, policy)));
     objects.extend(attachment.lanes.iter().map(|lane| reference(Kind::PriorityLane, lane)));

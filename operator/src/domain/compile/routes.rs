@@ -52,7 +52,11 @@ pub(super) fn route(route: &Route) -> config::Route {
             portable_signatures: spec.capabilities.portable_signatures,
         },
         tls: spec.tls.as_ref().map(tls).unwrap_or_default(),
-        headers: spec.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.to_string())).collect(),
+        headers: spec
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
+            .collect(),
     }
 }
 
@@ -65,8 +69,10 @@ fn auth(spec: &ProviderRouteSpec) -> out::Auth {
             AuthType::Passthrough => out::AuthScheme::Passthrough,
         },
         header: spec.auth.header.as_ref().map(|name| name.to_ascii_lowercase()),
-        secret: effective::secret(spec)
-            .map(|reference| out::SecretKey { name: reference.name.to_string(), key: reference.key.to_string() }),
+        secret: effective::secret(spec).map(|reference| out::SecretKey {
+            name: reference.name.to_string(),
+            key: reference.key.to_string(),
+        }),
     }
 }
 

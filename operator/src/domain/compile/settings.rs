@@ -102,9 +102,14 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_every_unit_of_kubernetes() {
-        for (text, value) in
-            [("1", Some(1)), ("1.5k", Some(1_500)), ("64Mi", Some(67_108_864)), ("2Gi", Some(2_147_483_648)), ("x", None), ("1X", None)]
-        {
+        for (text, value) in [
+            ("1", Some(1)),
+            ("1.5k", Some(1_500)),
+            ("64Mi", Some(67_108_864)),
+            ("2Gi", Some(2_147_483_648)),
+            ("x", None),
+            ("1X", None),
+        ] {
             assert_eq!(bytes(text), value, "{text}");
         }
     }

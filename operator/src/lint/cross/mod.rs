@@ -10,8 +10,6 @@ mod reach;
 mod refusal;
 mod secret;
 mod shadow;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 
@@ -54,16 +52,32 @@ struct Fleet<'a> {
 
 impl Fleet<'_> {
     /// The finding about a field of one object of the fleet.
-    fn finding(&self, kind: Kind, name: &str, rule: &str, path: &str, message: impl Into<String>) -> Option<Finding> {
+    fn finding(
+        &self,
+        kind: Kind,
+        name: &str,
+        rule: &str,
+        path: &str,
+        message: impl Into<String>,
+    ) -> Option<Finding> {
         let document = self.documents.iter().find(|document| {
             let resource = &document.resource;
-            resource.kind() == kind && resource.name() == name && resource.namespace() == self.snapshot.namespace
+            resource.kind() == kind
+                && resource.name() == name
+                && resource.namespace() == self.snapshot.namespace
         })?;
         Some(document.finding(rule, path, message))
     }
 
     /// The same as a warning.
-    fn warning(&self, kind: Kind, name: &str, rule: &str, path: &str, message: impl Into<String>) -> Option<Finding> {
+    fn warning(
+        &self,
+        kind: Kind,
+        name: &str,
+        rule: &str,
+        path: &str,
+        message: impl Into<String>,
+    ) -> Option<Finding> {
         let finding = self.finding(kind, name, rule, path, message)?;
         Some(Finding { severity: Severity::Warning, ..finding })
     }

@@ -18,25 +18,36 @@ pub(super) fn check(fleet: &Fleet<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Models without a price where hedges cost money.
+/// Models without a price that some cohort may hedge.
 fn unpriced(fleet: &Fleet<'_>) -> Vec<Finding> {
-    let hedging = fleet.snapshot.policies.iter().any(|policy| {
-        policy.spec.cohorts.iter().any(|cohort| effective::cohort(&policy.spec, cohort).mode != Mode::Disabled)
-    });
-    if !hedging {
-        return Vec::new();
-    }
+    let policies = &fleet.snapshot.policies;
+    let hedged = |model: &str| {
+        policies.iter().any(|policy| {
+            policy.spec.cohorts.iter().any(|cohort| {
+                let models = cohort.match_.iter().flat_map(|matches| &matches.models);
+                let mut named = models.map(|named| &**named).peekable();
+                effective::cohort(&policy.spec, cohort).mode != Mode::Disabled
+                    && (named.peek().is_none() || named.any(|named| named == "*" || named == model))
+            })
+        })
+    };
     let mut findings = Vec::new();
     for route in &fleet.snapshot.routes {
         for (index, model) in effective::models(&route.spec).iter().enumerate() {
-            if model.pricing.is_none() {
+            if model.pricing.is_none() && hedged(&model.name) {
                 let message = format!(
                     "{} is unpriced, so extra spend is compared in tokens and action.maxSpendMicros admits no further attempt \
                      here: set pricing.inputMicrosPerMillion and outputMicrosPerMillion",
                     model.name
                 );
                 let path = format!("spec.models[{index}].pricing");
-                findings.extend(fleet.warning(Kind::ProviderRoute, &route.name, "cross/unpriced", &path, message));
+                findings.extend(fleet.warning(
+                    Kind::ProviderRoute,
+                    &route.name,
+                    "cross/unpriced",
+                    &path,
+                    message,
+                ));
             }
         }
     }
@@ -53,7 +64,13 @@ fn budget(fleet: &Fleet<'_>, policy: &Policy) -> Option<Finding> {
         "the budget ({ratio} % of originals, retries included) ends before duplicateTargetPercent ({target}) is reached: \
          raise ratioPercent to more than {target} or lower the target"
     );
-    fleet.warning(Kind::HedgePolicy, &policy.name, "cross/budget-below-target", "spec.budget.ratioPercent", message)
+    fleet.warning(
+        Kind::HedgePolicy,
+        &policy.name,
+        "cross/budget-below-target",
+        "spec.budget.ratioPercent",
+        message,
+    )
 }
 
 /// Objectives that are over before the first hedge may start.

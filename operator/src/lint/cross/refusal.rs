@@ -30,12 +30,15 @@ fn of_verdict(fleet: &Fleet<'_>, verdict: &Verdict) -> Vec<Finding> {
             Reason::FleetFull => "cross/fleet-full",
             _ => "cross/invalid",
         };
-        let message = verdict.message.strip_prefix(&format!("{}: ", verdict.field)).unwrap_or(&verdict.message);
+        let message =
+            verdict.message.strip_prefix(&format!("{}: ", verdict.field)).unwrap_or(&verdict.message);
         return fleet.finding(*kind, name, rule, &verdict.field, message).into_iter().collect();
     }
     let unserved = verdict.not_programmed.as_ref().filter(|_| *kind != Kind::GatewayFleet);
     unserved
-        .and_then(|(_, message)| fleet.warning(*kind, name, "cross/no-routes", "spec.gateway", message.as_str()))
+        .and_then(|(_, message)| {
+            fleet.warning(*kind, name, "cross/no-routes", "spec.gateway", message.as_str())
+        })
         .into_iter()
         .collect()
 }

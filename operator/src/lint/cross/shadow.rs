@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use hedgerow_crds::{
     Kind,
-    v1alpha1::{
-        hedge_policy::CohortMatch,
-        priority_lane::LaneMatch,
-    },
+    v1alpha1::{hedge_policy::CohortMatch, priority_lane::LaneMatch},
 };
 
 use super::{super::Finding, Fleet};
@@ -113,5 +110,7 @@ fn bound_covers(earlier: Option<i64>, later: Option<i64>) -> bool {
 
 /// Fewer headers take more. Names in any case.
 fn headers_cover<V: PartialEq>(earlier: &BTreeMap<String, V>, later: &BTreeMap<String, V>) -> bool {
-    earlier.iter().all(|(name, value)| later.iter().any(|(other, needed)| other.eq_ignore_ascii_case(name) && needed == value))
+    earlier.iter().all(|(name, value)| {
+        later.iter().any(|(other, needed)| other.eq_ignore_ascii_case(name) && needed == value)
+    })
 }

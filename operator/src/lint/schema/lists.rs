@@ -48,7 +48,9 @@ fn repeated(schema: &Value, items: &[Value], path: &Path, faults: &mut Vec<Fault
             faults.push(Fault {
                 path: path.index(index),
                 rule: "duplicate",
-                message: format!("{identity} is in this list already, at [{earlier}]: rename or remove one of the two"),
+                message: format!(
+                    "{identity} is in this list already, at [{earlier}]: rename or remove one of the two"
+                ),
             });
         }
     }

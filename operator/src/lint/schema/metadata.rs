@@ -33,7 +33,11 @@ const MAX_NAMESPACE: usize = 63;
 pub(super) fn check(document: &Value) -> Vec<Fault> {
     let path = Path::default().key("metadata");
     let Some(Value::Object(metadata)) = document.get("metadata") else {
-        return vec![Fault { path, rule: "required", message: "metadata with a name is required".to_owned() }];
+        return vec![Fault {
+            path,
+            rule: "required",
+            message: "metadata with a name is required".to_owned(),
+        }];
     };
     let mut faults = Vec::new();
     for name in metadata.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
@@ -84,7 +88,9 @@ fn texts(metadata: &Map<String, Value>, map: &str, path: &Path, faults: &mut Vec
                     .map(|(name, _)| type_fault(path.key(name))),
             );
         }
-        Some(_) => faults.push(Fault { path, rule: "type", message: "must be a mapping of texts".to_owned() }),
+        Some(_) => {
+            faults.push(Fault { path, rule: "type", message: "must be a mapping of texts".to_owned() })
+        }
     }
 }
 

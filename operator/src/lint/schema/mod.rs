@@ -42,7 +42,8 @@ pub(crate) fn faults(kind: Kind, document: &Value) -> Vec<Fault> {
     lists::check(kind.schema(), document, &Path::default(), &mut faults);
     match &VALIDATORS[kind as usize] {
         Ok(validator) => {
-            faults.extend(validator.iter_errors(document).filter_map(|error| wording::fault(&error, document)));
+            faults
+                .extend(validator.iter_errors(document).filter_map(|error| wording::fault(&error, document)));
         }
         Err(message) => faults.push(Fault {
             path: Path::default(),
@@ -55,7 +56,10 @@ pub(crate) fn faults(kind: Kind, document: &Value) -> Vec<Fault> {
 
 /// Validators by kind; compiling them takes some milliseconds. An error means that our own CRD is no schema.
 static VALIDATORS: LazyLock<Vec<Result<Validator, String>>> = LazyLock::new(|| {
-    Kind::ALL.iter().map(|kind| jsonschema::validator_for(&of_spec(*kind)).map_err(|error| error.to_string())).collect()
+    Kind::ALL
+        .iter()
+        .map(|kind| jsonschema::validator_for(&of_spec(*kind)).map_err(|error| error.to_string()))
+        .collect()
 });
 
 /// The schema without metadata, which has its own check, and status, which is the operator's business.

@@ -31,7 +31,11 @@ fn walk(schema: &Value, value: &Value, path: &Path, faults: &mut Vec<Fault>) {
                     None if schema.get("type").is_some_and(|kind| kind != "object") => {}
                     None => {
                         let known = schema.get("properties").and_then(Value::as_object);
-                        faults.push(fault(path, name, known.into_iter().flat_map(|all| all.keys().map(String::as_str))));
+                        faults.push(fault(
+                            path,
+                            name,
+                            known.into_iter().flat_map(|all| all.keys().map(String::as_str)),
+                        ));
                     }
                 }
             }

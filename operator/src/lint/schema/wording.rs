@@ -38,13 +38,22 @@ fn message(error: &ValidationError<'_>) -> Option<(&'static str, String)> {
         Kind::Minimum { limit } => ("minimum", format!("{shown} is too small: at least {limit}")),
         Kind::Maximum { limit } => ("maximum", format!("{shown} is too large: at most {limit}")),
         Kind::MinLength { limit: 1 } => ("minLength", "must not be empty".to_owned()),
-        Kind::MinLength { limit } => ("minLength", format!("{shown} is too short: at least {limit} characters")),
-        Kind::MaxLength { limit } => ("maxLength", format!("{shown} is too long: at most {limit} characters")),
+        Kind::MinLength { limit } => {
+            ("minLength", format!("{shown} is too short: at least {limit} characters"))
+        }
+        Kind::MaxLength { limit } => {
+            ("maxLength", format!("{shown} is too long: at most {limit} characters"))
+        }
         Kind::MinItems { limit } => ("minItems", format!("needs at least {limit} {}", noun(*limit, "item"))),
         Kind::MaxItems { limit } => ("maxItems", format!("has too many items: at most {limit}")),
         Kind::MaxProperties { limit } => ("maxProperties", format!("has too many entries: at most {limit}")),
-        Kind::MinProperties { limit } => ("minProperties", format!("needs at least {limit} {}", noun(*limit, "entry"))),
-        Kind::Pattern { pattern } if pattern == LABEL => ("pattern", format!("{shown} must be lower-case letters, digits and -, with a letter or digit at both ends")),
+        Kind::MinProperties { limit } => {
+            ("minProperties", format!("needs at least {limit} {}", noun(*limit, "entry")))
+        }
+        Kind::Pattern { pattern } if pattern == LABEL => (
+            "pattern",
+            format!("{shown} must be lower-case letters, digits and -, with a letter or digit at both ends"),
+        ),
         Kind::Pattern { pattern } => ("pattern", format!("{shown} does not match {pattern}")),
         // Unknown fields and metadata have checks of their own.
         Kind::AdditionalProperties { .. } => return None,
@@ -74,7 +83,8 @@ fn expected(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(one) => name(one.as_str()).to_owned(),
         TypeKind::Multiple(several) => {
-            let names: Vec<_> = several.iter().map(|one| name(one.as_str())).filter(|name| *name != "empty").collect();
+            let names: Vec<_> =
+                several.iter().map(|one| name(one.as_str())).filter(|name| *name != "empty").collect();
             names.join(" or ")
         }
     }

@@ -77,21 +77,17 @@ impl Path {
         Self(self.0.iter().cloned().chain(iter::once(Step::Index(index))).collect())
     }
 
-    /// The path one step back; the root stays the root.
-    pub(crate) fn parent(&self) -> Self {
-        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
-    }
-
     /// Reads the form that is shown. A part in brackets is an index if it is a number, else a key
     /// (`headers[x.team]`).
     pub(crate) fn parse(text: &str) -> Self {
         let (mut steps, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {
             if let Some((inside, after)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-                steps.push(inside.parse().map_or_else(
-                    |_| Step::Key(inside.trim_matches(['"', '\'']).to_owned()),
-                    Step::Index,
-                ));
+                steps.push(
+                    inside
+                        .parse()
+                        .map_or_else(|_| Step::Key(inside.trim_matches(['"', '\'']).to_owned()), Step::Index),
+                );
                 rest = after;
             } else {
                 let field = rest.strip_prefix('.').unwrap_or(rest);

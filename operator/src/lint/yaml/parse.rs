@@ -39,7 +39,10 @@ pub(crate) fn parse(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
     loop {
         match reader.document() {
-            Ok(Some(Node { content: Content::Scalar(Scalar { value: serde_json::Value::Null, .. }), .. })) => {}
+            Ok(Some(Node {
+                content: Content::Scalar(Scalar { value: serde_json::Value::Null, .. }),
+                ..
+            })) => {}
             Ok(Some(document)) => parsed.documents.push(document),
             Ok(None) => return parsed,
             Err(problem) => {
@@ -124,7 +127,11 @@ impl<'text> Reader<'text> {
             let (key, trap) = match event {
                 Event::MappingEnd => return Ok(Content::Map(entries)),
                 Event::Scalar(text, ..) if text == "<<" => {
-                    return stop(at, "yaml/merge-key", "merge keys (<<) are not YAML 1.2: write the fields out".to_owned());
+                    return stop(
+                        at,
+                        "yaml/merge-key",
+                        "merge keys (<<) are not YAML 1.2: write the fields out".to_owned(),
+                    );
                 }
                 Event::Scalar(text, style, _, tag) => {
                     let trap = scalar(&text, style, tag.as_deref(), at)?.trap;
@@ -149,7 +156,11 @@ impl<'text> Reader<'text> {
     fn count(&mut self, nodes: usize, at: Position) -> Result<(), Stop> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > MAX_NODES {
-            return stop(at, "yaml/size", format!("more than {MAX_NODES} values in one document, aliases expanded"));
+            return stop(
+                at,
+                "yaml/size",
+                format!("more than {MAX_NODES} values in one document, aliases expanded"),
+            );
         }
         Ok(())
     }

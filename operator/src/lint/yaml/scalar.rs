@@ -64,7 +64,9 @@ fn number(text: &str) -> Option<Scalar> {
     let sure = |value: i64| Scalar { value: value.into(), trap: None };
     let trapped = |value: i64| Scalar {
         value: value.into(),
-        trap: Some(format!("kubectl reads {text} as the number {value} (YAML 1.1): write {value}, or quote it")),
+        trap: Some(format!(
+            "kubectl reads {text} as the number {value} (YAML 1.1): write {value}, or quote it"
+        )),
     };
     if let Some(hex) = digits.strip_prefix("0x") {
         return radix(hex, 16).map(sure);

@@ -32,8 +32,10 @@ fn walk(node: &Node, path: &Path, found: &mut Vec<(Path, Problem)>) {
                     found.push((path.clone(), Problem::error(entry.at, "yaml/1.1", &path, trap.clone())));
                 }
                 if let Some(line) = first.insert(entry.key.as_str(), entry.at.line) {
-                    let message = format!("{} is already set in line {line}: remove one of the two", entry.key);
-                    found.push((path.clone(), Problem::error(entry.at, "yaml/duplicate-key", &path, message)));
+                    let message =
+                        format!("{} is already set in line {line}: remove one of the two", entry.key);
+                    found
+                        .push((path.clone(), Problem::error(entry.at, "yaml/duplicate-key", &path, message)));
                 }
                 walk(&entry.value, &path, found);
             }
