@@ -36,7 +36,7 @@ for (const [where, base] of [["direct", providers["anthropic-a"]], ["gateway", g
     });
 
     test("overload is passed on as overload", async () => {
-      const call = client.messages.create(ask({ status: 529 }));
+      const call = client.messages.create(ask({ status: 529 }, { model: "claude-limited-node" }));
       await assert.rejects(call, (error) => error instanceof Anthropic.APIError && error.status === 529);
     });
 

@@ -53,7 +53,7 @@ def test_an_invalid_request_is_the_same_error_class_with_the_providers_words(ant
 
 def test_overload_is_passed_on_as_overload(anthropic_client):
     with pytest.raises(anthropic.APIStatusError) as caught:
-        anthropic_client.messages.create(model="claude-test", max_tokens=10, messages=order('{"status":529}'))
+        anthropic_client.messages.create(model="claude-limited", max_tokens=10, messages=order('{"status":529}'))
     assert caught.value.status_code == 529
     assert caught.value.body["error"]["type"] == "overloaded_error"
 
