@@ -6,12 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    runtime::{
-        Runtime,
-        gauge::Held,
-        lane::LanePermit,
-        route::RouteRuntime,
-    },
+    runtime::{Runtime, gauge::Held, lane::LanePermit, route::RouteRuntime},
     telemetry::metrics::Gauge,
 };
 

@@ -50,7 +50,7 @@ pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body, drains: bool) ->
 }
 
 /// A user action that its lane refused.
-pub fn shed(told: ErrorAnswer, request: &Request) -> Response {
+pub fn shed(told: &ErrorAnswer, request: &Request) -> Response {
     let dialect = request.operation.dialect();
     let mut out = told.headers();
     insert(&mut out, "x-hedgerow-lane", &request.lane.config.name);
@@ -154,12 +154,16 @@ fn describe(action: &Action, out: &mut HeaderMap) {
     let request = &action.request;
     insert(out, "x-hedgerow-action", &request.id);
     insert(out, "x-hedgerow-lane", &request.lane.config.name);
-    insert(out, "x-hedgerow-attempts", match course.attempts {
-        0 => "0",
-        1 => "1",
-        2 => "2",
-        _ => "3",
-    });
+    insert(
+        out,
+        "x-hedgerow-attempts",
+        match course.attempts {
+            0 => "0",
+            1 => "1",
+            2 => "2",
+            _ => "3",
+        },
+    );
     insert(out, "x-hedgerow-hedged", if course.hedged { "true" } else { "false" });
     if let Some(winner) = &course.winner {
         insert(out, "x-hedgerow-route", &winner.route);
@@ -180,7 +184,11 @@ fn insert(out: &mut HeaderMap, name: &'static str, value: &str) {
 
 /// Errors always have a request id.
 fn identified(told: ErrorAnswer) -> ErrorAnswer {
-    if told.request_id.is_some() { told } else { told.with_request_id(format!("req_{:032x}", fastrand::u128(..))) }
+    if told.request_id.is_some() {
+        told
+    } else {
+        told.with_request_id(format!("req_{:032x}", fastrand::u128(..)))
+    }
 }
 
 fn finish(status: StatusCode, mut out: HeaderMap, request_id: Option<&str>, body: Body) -> Response {

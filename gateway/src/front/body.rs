@@ -27,7 +27,7 @@ const DRAIN_BYTES: u64 = 32 * 1024 * 1024;
 /// Longest that a refused body is read.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// Longest time between two pieces of a body.
-const READ_TIME: Duration = Duration::from_secs(60);
+const READ_TIME: Duration = Duration::from_mins(1);
 
 /// Reads a body of at most `limit` bytes, accounted in `held`. On a refusal the unread rest comes back for draining.
 pub async fn read(

@@ -16,11 +16,16 @@ use http::HeaderMap;
 use super::generate::Arrival;
 use crate::{
     race::action::Request,
-    runtime::{cell, matching::Traits, snapshot::{Listing, Snapshot}},
+    runtime::{
+        cell,
+        cohort::CohortRuntime,
+        matching::Traits,
+        snapshot::{Listing, Snapshot},
+    },
     wire::{
         answer::{ErrorAnswer, Kind},
-        eligibility,
-        headers,
+        dialect::Operation,
+        eligibility, headers,
         scan::{self, Key, Scan},
     },
 };
@@ -72,18 +77,9 @@ pub fn classify(
     };
     let client = &arrival.head.headers;
     let operation = arrival.operation;
-    let listing = snapshot
-        .listing(&model, operation.dialect())
-        .ok_or_else(|| ErrorAnswer::model_not_found(&model))?;
-    let passthrough = listing.offers.iter().any(|offer| {
-        offer.route.dialect() == operation.dialect() && offer.route.config.auth.scheme == AuthScheme::Passthrough
-    });
-    if passthrough && headers::credential(client).is_none() {
-        return Err(ErrorAnswer::new(
-            Kind::Unauthorized,
-            "this model's routes use the caller's own provider key: send it as usual",
-        ));
-    }
+    let listing =
+        snapshot.listing(&model, operation.dialect()).ok_or_else(|| ErrorAnswer::model_not_found(&model))?;
+    let passthrough = passthrough(listing, operation, client)?;
     let eligibility = eligibility::classify(operation, &scan, body, &model, passthrough);
     let stream = scan.stream() && operation.streams();
     let text_bytes = scan.text_bytes();
@@ -104,10 +100,7 @@ pub fn classify(
         .lane(&traits)
         .cloned()
         .ok_or_else(|| ErrorAnswer::new(Kind::Internal, "the configuration has no lane"))?;
-    let terms = snapshot.terms(cohort.as_deref());
-    let own = Duration::from_millis(if stream { terms.deadline.stream_ms } else { terms.deadline.complete_ms });
-    let asked = headers::deadline(client).map_or(own, |asked| asked.min(own));
-    let total = arrived + Duration::from_millis(terms.deadline.total_ms);
+    let (deadline, total) = ends(snapshot, cohort.as_deref(), stream, client, arrived);
     let head = scan.prompt_head(body);
     let request = Request {
         id: ids.action,
@@ -128,13 +121,44 @@ pub fn classify(
         text_bytes,
         max_output,
         arrived,
-        deadline: (arrived + asked.saturating_sub(MARGIN)).min(total),
+        deadline,
         total,
         client_retry: headers::client_retry(client) > 0,
         passthrough,
         traceparent: text(client, "traceparent"),
     };
     Ok((request, scan))
+}
+
+/// Whether the model's routes use the caller's own provider key, which then must be there.
+fn passthrough(listing: &Listing, operation: Operation, client: &HeaderMap) -> Result<bool, ErrorAnswer> {
+    let passthrough = listing.offers.iter().any(|offer| {
+        offer.route.dialect() == operation.dialect()
+            && offer.route.config.auth.scheme == AuthScheme::Passthrough
+    });
+    if passthrough && headers::credential(client).is_none() {
+        return Err(ErrorAnswer::new(
+            Kind::Unauthorized,
+            "this model's routes use the caller's own provider key: send it as usual",
+        ));
+    }
+    Ok(passthrough)
+}
+
+/// Up to when attempts may be committed, and up to when the whole answer may take: the policy's ends, or the client's own
+/// if it is shorter.
+fn ends(
+    snapshot: &Snapshot,
+    cohort: Option<&CohortRuntime>,
+    stream: bool,
+    client: &HeaderMap,
+    arrived: Moment,
+) -> (Moment, Moment) {
+    let deadline = snapshot.terms(cohort).deadline;
+    let own = Duration::from_millis(if stream { deadline.stream_ms } else { deadline.complete_ms });
+    let asked = headers::deadline(client).map_or(own, |asked| asked.min(own));
+    let total = arrived + Duration::from_millis(deadline.total_ms);
+    ((arrived + asked.saturating_sub(MARGIN)).min(total), total)
 }
 
 /// Hash of tenant, model and what decides about prompt caches; `None` = plain weights.

@@ -32,8 +32,10 @@ pub struct Entry {
 pub fn enter(runtime: &Arc<Runtime>, snapshot: &Snapshot, client: &HeaderMap) -> Result<Entry, ErrorAnswer> {
     let tenant = tenant(runtime, snapshot, client)?;
     let settings = &snapshot.settings;
-    let content_length =
-        client.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let content_length = client
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse().ok());
     if content_length.is_some_and(|length| length > settings.max_request_bytes) {
         return Err(too_large(settings.max_request_bytes));
     }
@@ -60,7 +62,10 @@ fn tenant(runtime: &Runtime, snapshot: &Snapshot, client: &HeaderMap) -> Result<
             )
         })?;
         let tenant = keys.tenant(presented.bytes()).ok_or_else(|| {
-            ErrorAnswer::new(Kind::Unauthorized, "this client key is not known here: ask the platform team for one")
+            ErrorAnswer::new(
+                Kind::Unauthorized,
+                "this client key is not known here: ask the platform team for one",
+            )
         })?;
         Some(tenant.to_owned())
     } else {

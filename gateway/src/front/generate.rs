@@ -15,7 +15,12 @@ use super::{
 };
 use crate::{
     permit::ActionPermits,
-    race::{self, action::{Action, Request}, launch::Prepared, timer::Timer},
+    race::{
+        self,
+        action::{Action, Request},
+        launch::Prepared,
+        timer::Timer,
+    },
     runtime::{Runtime, snapshot::Snapshot},
     settle::record::StatusClass,
     wire::{
@@ -63,10 +68,9 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
     };
     let permit = match gate2(&runtime, &snapshot, &request).await {
         Ok(permit) => permit,
-        Err(told) => return answer::shed(told, &request),
+        Err(told) => return answer::shed(&told, &request),
     };
-    let permits =
-        ActionPermits { lane: permit, in_flight: entry.in_flight, buffered: Some(entry.buffered) };
+    let permits = ActionPermits { lane: permit, in_flight: entry.in_flight, buffered: Some(entry.buffered) };
     let action = Action::new(runtime, snapshot, request);
     let prepared = Prepared { body: bytes, scan, headers: arrival.head.headers };
     run(&action, prepared, permits).await
@@ -97,8 +101,7 @@ async fn gate2(
             let reason = shed.reason.as_str();
             lane.state.count_shed(reason, shed.retry_after);
             lane.metrics.shed(reason);
-            let cohort = request.cohort.as_ref().map_or("", |cohort| cohort.config.name.as_str());
-            runtime.metrics.actions(cohort, &lane.config.name).ended(StatusClass::Shed);
+            snapshot.action_metrics(request.cohort.as_deref(), lane).ended(StatusClass::Shed);
             Err(ErrorAnswer::new(
                 Kind::Overloaded,
                 format!("lane {} is full ({reason}): try again after Retry-After", lane.config.name),

@@ -55,14 +55,19 @@ pub fn show(runtime: &Runtime, client: &HeaderMap, id: &str) -> Response {
 
 fn open(runtime: &Runtime, client: &HeaderMap) -> Result<(Dialect, Arc<Snapshot>), Box<Response>> {
     let dialect = path::models_dialect(client);
-    let refuse = |kind, message: &'static str| Box::new(answer::error(ErrorAnswer::new(kind, message), dialect));
+    let refuse =
+        |kind, message: &'static str| Box::new(answer::error(ErrorAnswer::new(kind, message), dialect));
     let snapshot = runtime
         .snapshot()
         .ok_or_else(|| refuse(Kind::NoRoute, "the gateway has no configuration yet: try again"))?;
     let keys = runtime.client_keys();
     let known =
         !keys.required() || headers::credential(client).is_some_and(|key| keys.tenant(key.bytes()).is_some());
-    if known { Ok((dialect, snapshot)) } else { Err(refuse(Kind::Unauthorized, "a known client key is needed")) }
+    if known {
+        Ok((dialect, snapshot))
+    } else {
+        Err(refuse(Kind::Unauthorized, "a known client key is needed"))
+    }
 }
 
 fn listed(listing: &Listing, dialect: Dialect) -> bool {
@@ -72,7 +77,9 @@ fn listed(listing: &Listing, dialect: Dialect) -> bool {
 fn entry(snapshot: &Snapshot, name: &str, dialect: Dialect) -> Value {
     let created = snapshot.since_unix_ms / 1_000;
     match dialect {
-        Dialect::OpenAi => json!({ "id": name, "object": "model", "created": created, "owned_by": "hedgerow" }),
+        Dialect::OpenAi => {
+            json!({ "id": name, "object": "model", "created": created, "owned_by": "hedgerow" })
+        }
         Dialect::Anthropic => {
             let at = i64::try_from(created).ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
             let at = at.unwrap_or_default().to_string();

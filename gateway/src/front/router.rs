@@ -38,7 +38,8 @@ async fn handle(State(runtime): State<Arc<Runtime>>, request: Request) -> Respon
         return unknown(&head);
     };
     if !target.allows(&head.method) {
-        let told = ErrorAnswer::new(Kind::UnknownMethod, format!("{} is not allowed on this path", head.method));
+        let told =
+            ErrorAnswer::new(Kind::UnknownMethod, format!("{} is not allowed on this path", head.method));
         return answer::error(told, dialect(&target, &head.headers));
     }
     match target {
@@ -53,7 +54,10 @@ async fn handle(State(runtime): State<Arc<Runtime>>, request: Request) -> Respon
 }
 
 fn unknown(head: &http::request::Parts) -> Response {
-    answer::error(ErrorAnswer::unknown_path(&head.method, head.uri.path()), path::models_dialect(&head.headers))
+    answer::error(
+        ErrorAnswer::unknown_path(&head.method, head.uri.path()),
+        path::models_dialect(&head.headers),
+    )
 }
 
 fn dialect(target: &Target<'_>, headers: &http::HeaderMap) -> Dialect {

@@ -5,12 +5,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use hedgerow_policy::{
-    breaker::Refusal,
-    gate,
-    latency::win_probability,
-    time::Moment,
-};
+use hedgerow_policy::{breaker::Refusal, gate, latency::win_probability, time::Moment};
 
 use super::{Choice, NoRoute, acquire, candidate};
 use crate::{
@@ -43,7 +38,9 @@ pub fn best(action: &Action, primary: &Attempt, now: Moment) -> Option<Alternate
                 && hedge_to.is_none_or(|rule| allows_hedge_to(rule, &route.config.failure_domain))
                 && passable(route.state.breaker(|breaker| breaker.usable(now)))
         })
-        .min_by_key(|(_, offer)| (offer.route.config.tier, p95(action, offer).unwrap_or(Duration::from_secs(5))))?;
+        .min_by_key(|(_, offer)| {
+            (offer.route.config.tier, p95(action, offer).unwrap_or(Duration::from_secs(5)))
+        })?;
     Some(describe(action, primary, offer, now))
 }
 

@@ -1,5 +1,7 @@
 //! Which routes may serve a request at all, whatever their state.
 
+use hedgerow_policy::time::Moment;
+
 use crate::{
     race::action::Action,
     runtime::{route::RouteRuntime, snapshot::Offer, target},
@@ -31,10 +33,23 @@ pub fn eligible(action: &Action, route: &RouteRuntime) -> bool {
         && target::has_credential(&route.config, &action.runtime.credentials)
 }
 
+/// Whether `route` takes an attempt now: breaker, its own credential, and no other route of its quota group asked to wait.
+pub fn usable(action: &Action, route: &RouteRuntime, now: Moment) -> bool {
+    let group = &route.config.quota_group;
+    route.state.breaker(|breaker| breaker.usable(now)).is_ok()
+        && !route.state.credentials_rejected(now)
+        && !action.snapshot.routes.iter().any(|other| {
+            other.config.quota_group == *group
+                && other.config.uid != route.config.uid
+                && other.state.breaker(|breaker| breaker.throttled_until(now)).is_some()
+        })
+}
+
 /// Whether two attempts of one user action may run on these two routes: one data boundary, and one provider where the
 /// content is pinned to it.
 pub fn compatible(action: &Action, first: &RouteRuntime, second: &RouteRuntime) -> bool {
-    let pinned = action.request.eligibility.provider_pinned && !second.config.capabilities.portable_signatures;
+    let pinned =
+        action.request.eligibility.provider_pinned && !second.config.capabilities.portable_signatures;
     first.config.data_boundary == second.config.data_boundary
         && (!pinned || first.config.failure_domain.provider == second.config.failure_domain.provider)
 }

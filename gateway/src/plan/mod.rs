@@ -51,14 +51,21 @@ pub enum NoRoute {
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Takes breaker pass and permit on `offer`.
-fn acquire(action: &Action, offer: &Offer, now: Moment, last_usable: bool, extra: bool) -> Result<Choice, NoRoute> {
+fn acquire(
+    action: &Action,
+    offer: &Offer,
+    now: Moment,
+    last_usable: bool,
+    extra: bool,
+) -> Result<Choice, NoRoute> {
     let request = &action.request;
     let tokens = request.input_tokens + request.max_output.unwrap_or(0);
     let max = action.snapshot.settings.max_in_flight;
-    let permit = RoutePermit::take(&action.runtime, &offer.route, max, tokens, extra).map_err(|full| match full {
-        Full::Route => NoRoute::Saturated,
-        Full::Pod => NoRoute::PodFull,
-    })?;
+    let permit =
+        RoutePermit::take(&action.runtime, &offer.route, max, tokens, extra).map_err(|full| match full {
+            Full::Route => NoRoute::Saturated,
+            Full::Pod => NoRoute::PodFull,
+        })?;
     let p95 = action.cell(offer).learnt.load().as_ref().and_then(|learnt| learnt.p95);
     let lease = p95.map_or(LEASE, |p95| p95 * 3).min(now.until(request.deadline));
     let pass = offer
@@ -96,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_shortest_wait_tells_most_and_an_empty_configuration_least() {
-        let (long, short) = (NoRoute::Throttled(Duration::from_secs(9)), NoRoute::Throttled(Duration::from_secs(2)));
+        let (long, short) =
+            (NoRoute::Throttled(Duration::from_secs(9)), NoRoute::Throttled(Duration::from_secs(2)));
         assert_eq!(long.or(short), short);
         assert_eq!(NoRoute::Unusable.or(long), long);
         assert_eq!(NoRoute::NoneConfigured.or(NoRoute::Unusable), NoRoute::Unusable);

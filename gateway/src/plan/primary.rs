@@ -77,18 +77,16 @@ fn best<'a>(
 ) -> Option<(usize, &'a Offer)> {
     let candidates = || {
         candidate::offers(action).filter(|(place, offer)| {
-            !tried.has(*place)
-                && allowed(offer)
-                && (!usable || offer.route.state.breaker(|breaker| breaker.usable(now)).is_ok())
+            !tried.has(*place) && allowed(offer) && (!usable || candidate::usable(action, &offer.route, now))
         })
     };
     let rank = |offer: &Offer| (offer.route.config.weight == 0, offer.route.config.tier);
     let first = candidates().map(|(_, offer)| rank(offer)).min()?;
     let tier = || candidates().filter(move |(_, offer)| rank(offer) == first);
     match point {
-        Point::Affinity(key) => tier().max_by(|(_, left), (_, right)| {
-            score(key, left, now).total_cmp(&score(key, right, now))
-        }),
+        Point::Affinity(key) => {
+            tier().max_by(|(_, left), (_, right)| score(key, left, now).total_cmp(&score(key, right, now)))
+        }
         Point::Turn(turn) => {
             let total: u64 = tier().map(|(_, offer)| u64::from(weight(offer, now).max(1))).sum();
             let mut left = ((u128::from(turn) * u128::from(total)) >> 64) as u64;
@@ -118,13 +116,13 @@ fn mix(key: u64, route: u16) -> u64 {
 fn home_offer(action: &Action) -> Option<&Offer> {
     let key = action.snapshot.key.hash(action.request.tenant.as_bytes());
     let tier = candidate::offers(action).map(|(_, offer)| offer.route.config.tier).min()?;
-    candidate::offers(action)
-        .map(|(_, offer)| offer)
-        .filter(|offer| offer.route.config.tier == tier)
-        .max_by(|left, right| {
-            let score = |offer: &Offer| rendezvous(mix(key, offer.route.state.id), offer.route.config.weight.max(1));
+    candidate::offers(action).map(|(_, offer)| offer).filter(|offer| offer.route.config.tier == tier).max_by(
+        |left, right| {
+            let score =
+                |offer: &Offer| rendezvous(mix(key, offer.route.state.id), offer.route.config.weight.max(1));
             score(left).total_cmp(&score(right))
-        })
+        },
+    )
 }
 
 fn home(action: &Action, now: Moment) -> Result<Choice, NoRoute> {

@@ -47,7 +47,7 @@ pub fn choose(action: &Action, wish: &Wish<'_>, now: Moment) -> Result<Place, No
                     || !candidate::compatible(action, failed, route)
                     || (matches!(wish.retry, Retry::OtherQuotaGroup)
                         && route.config.quota_group == failed.config.quota_group)
-                    || route.state.breaker(|breaker| breaker.usable(now)).is_err();
+                    || !candidate::usable(action, route, now);
                 if barred {
                     continue;
                 }

@@ -29,7 +29,7 @@ impl Race<'_> {
             Side::Hedge => (self.hedge.take(), self.primary.take()),
         };
         let Some((attempt, answer)) = winner.and_then(super::leg::Leg::commit) else {
-            return Err(self.lost());
+            return Err(Box::new(self.lost()));
         };
         self.retry = None;
         let hedge = attempt.kind == Kind::Hedge;

@@ -70,7 +70,12 @@ pub enum Told {
 
 impl Failure {
     /// A failure that we made up ourselves.
-    pub fn gateway(kind: Kind, scope: Scope, outcome: Outcome, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn gateway(
+        kind: Kind,
+        scope: Scope,
+        outcome: Outcome,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
             scope,
             retry: Retry::No,
@@ -124,12 +129,14 @@ impl Failure {
     }
 
     /// The provider answered with an error: an error status, a 200 with an error body, or an error frame of a stream.
-    pub fn answered(dialect: Dialect, head: &response::Parts, body: &Bytes, now: std::time::SystemTime) -> Self {
-        let error = if head.status.is_success() {
-            ErrorBody::in_success(body)
-        } else {
-            ErrorBody::parse(body)
-        };
+    pub fn answered(
+        dialect: Dialect,
+        head: &response::Parts,
+        body: &Bytes,
+        now: std::time::SystemTime,
+    ) -> Self {
+        let error =
+            if head.status.is_success() { ErrorBody::in_success(body) } else { ErrorBody::parse(body) };
         let verdict = error_table::classify(dialect, head.status.as_u16(), error.as_ref(), &head.headers);
         let status = client_status(head.status, error.as_ref(), verdict.scope);
         let told = if error.is_some() {
@@ -138,7 +145,10 @@ impl Failure {
             Told::Gateway {
                 kind: Kind::UpstreamFailed,
                 status: Some(status),
-                message: Cow::Owned(format!("the provider answered {} without a readable body", head.status.as_u16())),
+                message: Cow::Owned(format!(
+                    "the provider answered {} without a readable body",
+                    head.status.as_u16()
+                )),
                 reason: "",
             }
         };
@@ -147,7 +157,8 @@ impl Failure {
             Scope::Contract => Outcome::Invalid,
             _ => Outcome::Failed,
         };
-        let refused = head.status.is_client_error() || matches!(verdict.scope, Scope::Pushback | Scope::Quota);
+        let refused =
+            head.status.is_client_error() || matches!(verdict.scope, Scope::Pushback | Scope::Quota);
         Self {
             scope: verdict.scope,
             retry: verdict.retry,

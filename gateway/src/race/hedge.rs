@@ -97,7 +97,12 @@ impl Race<'_> {
         let Some(cohort) = self.action.request.cohort.clone() else { return };
         let Some(primary) = &self.primary else { return };
         let alternate = alternate::best(self.action, &primary.attempt, now);
-        let facts = self.facts(&cohort, primary.attempt.offer.route.config.quota_group.as_str(), alternate.as_ref(), now);
+        let facts = self.facts(
+            &cohort,
+            primary.attempt.offer.route.config.quota_group.as_str(),
+            alternate.as_ref(),
+            now,
+        );
         let reason = match (gate::decide(&facts).verdict, alternate) {
             (Verdict::Fire, Some(alternate)) => match self.launch_hedge(&cohort, &alternate, now) {
                 Ok(()) => return,
@@ -139,7 +144,12 @@ impl Race<'_> {
     }
 
     /// Takes what a hedge needs and sends it.
-    fn launch_hedge(&mut self, cohort: &CohortRuntime, alternate: &Alternate, now: Moment) -> Result<(), Reason> {
+    fn launch_hedge(
+        &mut self,
+        cohort: &CohortRuntime,
+        alternate: &Alternate,
+        now: Moment,
+    ) -> Result<(), Reason> {
         let choice = alternate::take(self.action, &alternate.offer, now).map_err(|why| match why {
             NoRoute::Saturated => Reason::RouteSaturated,
             NoRoute::PodFull => Reason::PodFull,
@@ -156,7 +166,10 @@ impl Race<'_> {
             .map_err(|_| Reason::NoAlternate)?;
         reservation.spend();
         leg.attempt.cell.hedges.fetch_add(1, Ordering::Relaxed);
-        leg.attempt.cell.predicted.fetch_add(u64::from(alternate.predicted.unwrap_or(500)), Ordering::Relaxed);
+        leg.attempt
+            .cell
+            .predicted
+            .fetch_add(u64::from(alternate.predicted.unwrap_or(500)), Ordering::Relaxed);
         self.hedge = Some(leg);
         let mut course = self.action.course();
         course.hedged = true;
@@ -183,7 +196,8 @@ impl Race<'_> {
         let unknown = delay::plan(rule, &delay::Inputs::default());
         let plan = learnt.as_ref().map_or(&unknown, |learnt| &learnt.plan);
         let lane = runtime.lanes.with(|lanes| lanes.view(now, request.lane.state.id));
-        let buffered = runtime.gauges.buffered.get().saturating_mul(1_000) / settings.buffered_bytes_limit.max(1);
+        let buffered =
+            runtime.gauges.buffered.get().saturating_mul(1_000) / settings.buffered_bytes_limit.max(1);
         let mode = if settings.hedging == Hedging::Forbidden { gate::Mode::Disabled } else { cohort.mode() };
         Facts {
             committed: false,

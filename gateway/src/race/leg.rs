@@ -26,8 +26,8 @@ use crate::{
     upstream::UpstreamError,
     wire::{
         complete::{self, Broken},
-        sse::Framer,
         splice::UsageAsk,
+        sse::Framer,
         token::{self, Signal},
     },
 };
@@ -150,7 +150,11 @@ impl Leg {
                 },
                 State::Error(collected) => {
                     let read = ready!(collected.poll(cx, ERROR_LIMIT));
-                    let body = if read.is_ok() { std::mem::take(&mut collected.bytes).freeze() } else { Bytes::new() };
+                    let body = if read.is_ok() {
+                        std::mem::take(&mut collected.bytes).freeze()
+                    } else {
+                        Bytes::new()
+                    };
                     let failure = self.answered(&body);
                     return self.lost(failure);
                 }
@@ -217,7 +221,9 @@ impl Leg {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Step::NeedBytes,
                 Err(_) => {
-                    return Step::Failed(Box::new(Failure::contract("the provider sent an event that is too large")));
+                    return Step::Failed(Box::new(Failure::contract(
+                        "the provider sent an event that is too large",
+                    )));
                 }
             };
             let signal = reader.read(&frame);
@@ -250,7 +256,12 @@ impl Leg {
         let State::Whole(collected) = &self.state else { return Poll::Pending };
         match complete::check(self.attempt.action.request.operation, &collected.bytes) {
             Ok(answer) => {
-                let contract = self.attempt.action.snapshot.terms(self.attempt.action.request.cohort.as_deref()).contract;
+                let contract = self
+                    .attempt
+                    .action
+                    .snapshot
+                    .terms(self.attempt.action.request.cohort.as_deref())
+                    .contract;
                 if contract.require_finish && !answer.finished {
                     return self.lost(Failure::contract("the provider's answer has no finish reason"));
                 }
@@ -263,7 +274,9 @@ impl Leg {
                 let failure = self.answered(&body);
                 self.lost(failure)
             }
-            Err(broken) => self.lost(Failure::contract(format!("the provider's answer is not valid: {broken}"))),
+            Err(broken) => {
+                self.lost(Failure::contract(format!("the provider's answer is not valid: {broken}")))
+            }
         }
     }
 

@@ -94,7 +94,7 @@ pub async fn run(
     let mut race = Race::start(action, &prepared, permits)?;
     match poll_fn(|cx| race.poll(cx, timer)).await {
         Verdict::Commit(side) => race.commit(side),
-        Verdict::Lost => Err(race.lost()),
+        Verdict::Lost => Err(Box::new(race.lost())),
     }
 }
 
@@ -194,16 +194,19 @@ impl<'a> Race<'a> {
     /// Does what is due; `moved` = a leg was launched or lost.
     fn due(&mut self, now: Moment, moved: &mut bool) -> Option<Verdict> {
         if now >= self.action.request.deadline {
-            self.give_up(answer::Kind::Deadline, "no answer before the deadline: allow more time or ask for less");
+            self.give_up(
+                answer::Kind::Deadline,
+                "no answer before the deadline: allow more time or ask for less",
+            );
             return Some(Verdict::Lost);
         }
         for side in [Side::Primary, Side::Hedge] {
-            if self.first_token_due(side).is_some_and(|due| now >= due) {
-                if let Some(leg) = self.leg(side).as_mut() {
-                    let failure = leg.give_up(Failure::timed_out());
-                    self.leg_failed(side, failure);
-                    *moved = true;
-                }
+            if self.first_token_due(side).is_some_and(|due| now >= due)
+                && let Some(leg) = self.leg(side).as_mut()
+            {
+                let failure = leg.give_up(Failure::timed_out());
+                self.leg_failed(side, failure);
+                *moved = true;
             }
         }
         if self.retry.as_ref().is_some_and(|retry| now >= retry.at) {
@@ -295,15 +298,14 @@ impl<'a> Race<'a> {
     }
 
     /// What the client is told when all attempts have ended.
-    fn lost(mut self) -> Box<Failure> {
-        self.failure.take().unwrap_or_else(|| {
-            Box::new(Failure::gateway(
-                answer::Kind::Internal,
-                Scope::Transient,
-                Outcome::Failed,
-                "no attempt could be made: try again",
-            ))
-        })
+    fn lost(mut self) -> Failure {
+        self.failure.take().map_or_else(
+            || {
+                let message = "no attempt could be made: try again";
+                Failure::gateway(answer::Kind::Internal, Scope::Transient, Outcome::Failed, message)
+            },
+            |failure| *failure,
+        )
     }
 }
 
@@ -338,9 +340,13 @@ fn no_route(action: &Action, why: NoRoute) -> Failure {
             "RouteSaturated",
             second,
         ),
-        NoRoute::PodFull => {
-            told(answer::Kind::Overloaded, Scope::Pushback, "the gateway is full: try again", "PodFull", second)
-        }
+        NoRoute::PodFull => told(
+            answer::Kind::Overloaded,
+            Scope::Pushback,
+            "the gateway is full: try again",
+            "PodFull",
+            second,
+        ),
         NoRoute::Unusable => told(
             answer::Kind::NoRoute,
             Scope::Transient,

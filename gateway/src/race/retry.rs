@@ -58,9 +58,11 @@ impl Race<'_> {
         if self.action.request.passthrough {
             return;
         }
-        if failure.scope == Scope::RouteLocal && failure.upstream_status().is_some_and(|status| {
-            status == http::StatusCode::UNAUTHORIZED || status == http::StatusCode::FORBIDDEN
-        }) {
+        if failure.scope == Scope::RouteLocal
+            && failure.upstream_status().is_some_and(|status| {
+                status == http::StatusCode::UNAUTHORIZED || status == http::StatusCode::FORBIDDEN
+            })
+        {
             offer.route.state.reject_credentials(now);
         }
         if !failure.scope.suppresses_hedges() {
@@ -71,7 +73,7 @@ impl Race<'_> {
         }
         let others = plan::candidate::offers(self.action).any(|(_, other)| {
             other.route.config.uid != offer.route.config.uid
-                && other.route.state.breaker(|breaker| breaker.usable(now)).is_ok()
+                && plan::candidate::usable(self.action, &other.route, now)
         });
         if !others {
             self.permits.lane.sample(limiter::Sample::Overloaded);

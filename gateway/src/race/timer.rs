@@ -29,19 +29,14 @@ impl Timer {
             return Poll::Pending;
         }
         loop {
-            let sleep = match &mut self.sleep {
-                Some(sleep) => {
-                    if due < self.armed || sleep.is_elapsed() {
-                        sleep.as_mut().reset(clock.instant(due));
-                        self.armed = due;
-                    }
-                    sleep
-                }
-                None => {
-                    self.armed = due;
-                    self.sleep.insert(Box::pin(sleep_until(clock.instant(due))))
-                }
-            };
+            let sleep = self.sleep.get_or_insert_with(|| {
+                self.armed = due;
+                Box::pin(sleep_until(clock.instant(due)))
+            });
+            if due < self.armed || sleep.is_elapsed() {
+                sleep.as_mut().reset(clock.instant(due));
+                self.armed = due;
+            }
             ready!(sleep.as_mut().poll(cx));
             if clock.now() >= due {
                 return Poll::Ready(());

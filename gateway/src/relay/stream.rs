@@ -64,7 +64,13 @@ enum Phase {
 
 impl StreamBody {
     /// The body of a committed stream.
-    pub fn new(held: Box<Held>, ask: UsageAsk, attempt: Attempt, permits: ActionPermits, timer: Timer) -> Self {
+    pub fn new(
+        held: Box<Held>,
+        ask: UsageAsk,
+        attempt: Attempt,
+        permits: ActionPermits,
+        timer: Timer,
+    ) -> Self {
         Self {
             held,
             ask,
@@ -161,7 +167,8 @@ impl StreamBody {
         let (kind, class, message) = match error {
             RelayError::Truncated => {
                 self.attempt.truncate(now);
-                let message = "the provider's answer was cut after it had begun: what came before is not whole";
+                let message =
+                    "the provider's answer was cut after it had begun: what came before is not whole";
                 (Kind::Truncated, StatusClass::UpstreamError, message)
             }
             RelayError::Deadline => {
@@ -211,7 +218,8 @@ impl StreamBody {
         }
         let elapsed = now.since(since);
         let beats = elapsed.as_nanos() / interval.as_nanos();
-        let next = since + interval.saturating_mul(u32::try_from(beats).unwrap_or(u32::MAX).saturating_add(1));
+        let next =
+            since + interval.saturating_mul(u32::try_from(beats).unwrap_or(u32::MAX).saturating_add(1));
         Ok((silence.min(action.request.total).min(next), beats > 0 && !self.beaten(now, interval)))
     }
 

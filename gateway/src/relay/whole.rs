@@ -35,7 +35,13 @@ impl WholeBody {
     pub fn new(collected: Collected, attempt: Attempt, permits: ActionPermits, timer: Timer) -> Self {
         let Collected { body, bytes, .. } = collected;
         let start = BytesMut::freeze(bytes);
-        Self { start: Some(start).filter(|bytes| !bytes.is_empty()), rest: body, timer, attempt, _permits: permits }
+        Self {
+            start: Some(start).filter(|bytes| !bytes.is_empty()),
+            rest: body,
+            timer,
+            attempt,
+            _permits: permits,
+        }
     }
 
     fn end(&mut self, class: StatusClass, error: &'static str) {
@@ -61,7 +67,9 @@ impl Body for WholeBody {
         }
         let Some(rest) = this.rest.as_mut() else { return Poll::Ready(None) };
         let action = this.attempt.action.clone();
-        if action.runtime.aborted() || this.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready() {
+        if action.runtime.aborted()
+            || this.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready()
+        {
             this.rest = None;
             this.attempt.expire();
             this.end(StatusClass::GatewayError, "gateway_deadline");

@@ -123,7 +123,8 @@ pub struct Reservation {
 impl Reservation {
     /// The attempt is sent: the token is gone.
     pub fn spend(mut self) {
-        drop(self.grant.take());
+        // A grant that is not refunded is spent.
+        self.grant = None;
     }
 }
 

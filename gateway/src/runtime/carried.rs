@@ -15,10 +15,11 @@ use hedgerow_config::{self as config, GatewayConfig, cohort::BudgetRule};
 use hedgerow_policy::{draw::Key, time::Moment};
 
 use super::{
-    Runtime, fleet_key,
+    Runtime,
     cohort::{self, CohortRuntime, CohortState},
     error::ApplyError,
     fleet::FleetView,
+    fleet_key,
     lane::{self, LaneRuntime, LaneState},
     route::{self, ModelRuntime, RouteRuntime, RouteState},
     snapshot::{Listing, Offer, Snapshot, WILDCARD},
@@ -56,10 +57,18 @@ impl Carried {
         let cohorts = config
             .cohorts
             .into_iter()
-            .map(|cohort| self.cohort(runtime, cohort).map(Arc::new))
+            .enumerate()
+            .map(|(place, cohort)| self.cohort(runtime, place, cohort).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         runtime.lanes.with(|lanes| lanes.set_max_in_flight(config.settings.max_in_flight));
         let lanes = self.lanes(runtime, &key, config.lanes, fleet, now);
+        let actions = lanes
+            .iter()
+            .map(|lane| {
+                let of = |cohort: &str| runtime.metrics.actions(cohort, &lane.config.name);
+                std::iter::once(of("")).chain(cohorts.iter().map(|cohort| of(&cohort.config.name))).collect()
+            })
+            .collect();
         runtime.budgets.rule_pod(&config.settings.defaults.budget, fleet.replicas);
         Ok(Snapshot {
             digest,
@@ -71,6 +80,7 @@ impl Carried {
             cohorts,
             lanes,
             listings,
+            actions,
             since_unix_ms: runtime.clock.unix_ms(),
         })
     }
@@ -93,27 +103,25 @@ impl Carried {
                 metrics: runtime.metrics.model(&config.name, listed_name(&model.name)),
             })
             .collect();
-        let identity: String = models.iter().map(|model| model.identity.as_str()).collect::<Vec<_>>().join("\n");
+        let identity: String =
+            models.iter().map(|model| model.identity.as_str()).collect::<Vec<_>>().join("\n");
         let before = previous.and_then(|old| old.routes.iter().find(|old| old.config.uid == config.uid));
         let transport = match before {
             Some(old) if same_pool(&old.config, &config) => old.transport.clone(),
             _ => runtime.transports.open(&config)?,
         };
         let rule = route::breaker_rule(&config.breaker);
-        let state = match self.routes.get(&config.uid) {
-            Some(state) => {
-                state.edit(&identity, rule, now);
-                if before.is_some_and(|old| old.config.suspend) && !config.suspend {
-                    state.restart_ramp(now);
-                }
-                state.clone()
+        let state = if let Some(state) = self.routes.get(&config.uid) {
+            state.edit(&identity, rule, now);
+            if before.is_some_and(|old| old.config.suspend) && !config.suspend {
+                state.restart_ramp(now);
             }
-            None => {
-                let id = next_number(&mut self.route_numbers, "routes")?;
-                let state = Arc::new(RouteState::new(id, identity, rule, now, previous.is_some()));
-                self.routes.insert(config.uid.clone(), state.clone());
-                state
-            }
+            state.clone()
+        } else {
+            let id = next_number(&mut self.route_numbers, "routes")?;
+            let state = Arc::new(RouteState::new(id, identity, rule, now, previous.is_some()));
+            self.routes.insert(config.uid.clone(), state.clone());
+            state
         };
         let metrics = runtime.metrics.route(&config.name);
         Ok(RouteRuntime { config, address, models, transport, state, metrics })
@@ -136,8 +144,9 @@ impl Carried {
         for name in names {
             let offers = routes.iter().filter_map(|route| offer(route, name)).collect();
             let rule = budgets.iter().find(|rule| rule.model == name).unwrap_or(&settings.defaults.budget);
-            let budget =
-                runtime.budgets.model(name, rule, fleet.replicas, now, |model| runtime.metrics.budget(listed_name(model)));
+            let budget = runtime
+                .budgets
+                .model(name, rule, fleet.replicas, now, |model| runtime.metrics.budget(listed_name(model)));
             let id = self.model_number(name)?;
             let listing = Listing { name: name.to_owned(), id, offers, budget, turn: AtomicU64::new(0) };
             listings.insert(name.to_owned(), Arc::new(listing));
@@ -155,22 +164,26 @@ impl Carried {
         Ok(id)
     }
 
-    fn cohort(&mut self, runtime: &Runtime, mut config: config::Cohort) -> Result<CohortRuntime, ApplyError> {
+    fn cohort(
+        &mut self,
+        runtime: &Runtime,
+        place: usize,
+        mut config: config::Cohort,
+    ) -> Result<CohortRuntime, ApplyError> {
         let key = (config.policy.clone(), config.name.clone());
-        let (id, state) = match self.cohorts.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let mut last = u16::try_from(self.cohorts.len()).unwrap_or(u16::MAX);
-                let id = next_number(&mut last, "cohorts")?;
-                let state = Arc::new(CohortState::new(config.decision.clone()));
-                self.cohorts.insert(key, (id, state.clone()));
-                (id, state)
-            }
+        let (id, state) = if let Some(known) = self.cohorts.get(&key) {
+            known.clone()
+        } else {
+            let mut last = u16::try_from(self.cohorts.len()).unwrap_or(u16::MAX);
+            let id = next_number(&mut last, "cohorts")?;
+            let state = Arc::new(CohortState::new(config.decision.clone()));
+            self.cohorts.insert(key, (id, state.clone()));
+            (id, state)
         };
         config.decision = state.newest(&config.decision);
         let delay = [cohort::delay_rule(&config, true), cohort::delay_rule(&config, false)];
         let metrics = runtime.metrics.cohort(&config.name);
-        Ok(CohortRuntime { config, id, delay, state, metrics })
+        Ok(CohortRuntime { config, place, id, delay, state, metrics })
     }
 
     fn lanes(
@@ -192,7 +205,15 @@ impl Carried {
                 runtime.lanes.with(|lanes| lanes.retire(now, state.id));
             }
         }
-        found.into_iter().map(|lane| Arc::new(self.lane(runtime, key, lane, fleet, now))).collect()
+        found
+            .into_iter()
+            .enumerate()
+            .map(|(place, lane)| {
+                let (config, state) = self.lane(runtime, key, lane, fleet, now);
+                let metrics = runtime.metrics.lane(&config.name);
+                Arc::new(LaneRuntime { config, place, state, metrics })
+            })
+            .collect()
     }
 
     fn lane(
@@ -202,7 +223,7 @@ impl Carried {
         config: config::Lane,
         fleet: &FleetView,
         now: Moment,
-    ) -> LaneRuntime {
+    ) -> (config::Lane, Arc<LaneState>) {
         let rule = lane::rule(&config, |tenant| key.hash(tenant.as_bytes()));
         let state = if let Some(state) = self.lanes.get(&config.name) {
             runtime.lanes.with(|lanes| lanes.update(state.id, rule));
@@ -217,8 +238,7 @@ impl Carried {
             self.lanes.insert(config.name.clone(), state.clone());
             state
         };
-        let metrics = runtime.metrics.lane(&config.name);
-        LaneRuntime { config, state, metrics }
+        (config, state)
     }
 }
 

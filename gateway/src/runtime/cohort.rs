@@ -26,6 +26,8 @@ use crate::{settle::ring::CohortRing, telemetry::metrics::CohortMetrics};
 pub struct CohortRuntime {
     /// As configured; `decision` is the newest one seen, not necessarily that of the file.
     pub config: config::Cohort,
+    /// Place in the snapshot.
+    pub place: usize,
     /// Small number of the cohort, unique in the process, never 0.
     pub id: u16,
     /// Delay rule for streams and for complete answers.

@@ -34,6 +34,8 @@ use crate::telemetry::metrics::LaneMetrics;
 pub struct LaneRuntime {
     /// As configured.
     pub config: config::Lane,
+    /// Place in the snapshot.
+    pub place: usize,
     /// What outlives this snapshot.
     pub state: Arc<LaneState>,
     /// Resolved metric handles.
@@ -276,7 +278,7 @@ pub fn rule(lane: &config::Lane, hash: impl Fn(&str) -> u64) -> lane::Rule {
 /// after 15 min (research: warm start).
 pub fn warm(mean: &config::fleet_file::LaneMean, now_unix_ms: u64, floor: u32) -> Option<limiter::Warm> {
     let age = Duration::from_millis(now_unix_ms.saturating_sub(mean.at_unix_ms));
-    if age > Duration::from_secs(15 * 60) {
+    if age > Duration::from_mins(15) {
         return None;
     }
     let limit = 0.7 * f64::from(mean.limit) * (-age.as_secs_f64() / 600.0).exp();

@@ -48,10 +48,8 @@ pub fn learn(runtime: &Runtime, decay: bool) {
     let readings: Vec<_> =
         runtime.cells.all().into_iter().map(|cell| read(cell, now, decay, &fleet)).collect();
     let parents = Parents::of(&readings);
-    let curves: HashMap<CellId, Curve> = readings
-        .iter()
-        .filter_map(|reading| Some((reading.cell.id, parents.curve(reading)?)))
-        .collect();
+    let curves: HashMap<CellId, Curve> =
+        readings.iter().filter_map(|reading| Some((reading.cell.id, parents.curve(reading)?))).collect();
     for reading in &readings {
         let cohort = snapshot.cohorts.iter().find(|cohort| cohort.id == reading.cell.id.cohort);
         let alternate = best_alternate(&snapshot, cohort, reading.cell.id, &curves, now);
@@ -95,21 +93,21 @@ fn read(cell: Arc<CellRuntime>, now: Moment, decay: bool, fleet: &FleetView) -> 
 
 /// Sums from which cells with few samples borrow.
 struct Parents {
-    by_route_and_model: HashMap<(u16, u16, bool), Decayed>,
-    by_route: HashMap<(u16, bool), Decayed>,
-    by_cohort: HashMap<(u16, bool), Decayed>,
+    route_and_model: HashMap<(u16, u16, bool), Decayed>,
+    route: HashMap<(u16, bool), Decayed>,
+    cohort: HashMap<(u16, bool), Decayed>,
 }
 
 impl Parents {
     fn of(readings: &[Reading]) -> Self {
         let mut sums =
-            Self { by_route_and_model: HashMap::new(), by_route: HashMap::new(), by_cohort: HashMap::new() };
+            Self { route_and_model: HashMap::new(), route: HashMap::new(), cohort: HashMap::new() };
         for reading in readings {
             let id = reading.cell.id;
             let own = &reading.primary;
-            sums.by_route_and_model.entry((id.route, id.model, id.stream)).or_default().merge(own, 1.0);
-            sums.by_route.entry((id.route, id.stream)).or_default().merge(own, 1.0);
-            sums.by_cohort.entry((id.cohort, id.stream)).or_default().merge(own, 1.0);
+            sums.route_and_model.entry((id.route, id.model, id.stream)).or_default().merge(own, 1.0);
+            sums.route.entry((id.route, id.stream)).or_default().merge(own, 1.0);
+            sums.cohort.entry((id.cohort, id.stream)).or_default().merge(own, 1.0);
         }
         sums
     }
@@ -119,9 +117,9 @@ impl Parents {
         let id = reading.cell.id;
         let levels: Vec<&Decayed> = [
             Some(&reading.primary),
-            self.by_route_and_model.get(&(id.route, id.model, id.stream)),
-            self.by_route.get(&(id.route, id.stream)),
-            self.by_cohort.get(&(id.cohort, id.stream)),
+            self.route_and_model.get(&(id.route, id.model, id.stream)),
+            self.route.get(&(id.route, id.stream)),
+            self.cohort.get(&(id.cohort, id.stream)),
         ]
         .into_iter()
         .flatten()
@@ -171,8 +169,7 @@ fn publish(
     let mut memory = cell.memory.lock().unwrap_or_else(PoisonError::into_inner);
     let fallback = delay::Rule { streaming: cell.id.stream, ..delay::Rule::default() };
     let rule = cohort.map_or(&fallback, |cohort| cohort.delay_rule(cell.id.stream));
-    let inputs =
-        delay::Inputs { primary: Some(curve), alternate, previous: memory.previous, baseline: None };
+    let inputs = delay::Inputs { primary: Some(curve), alternate, previous: memory.previous, baseline: None };
     let plan = delay::plan(rule, &inputs);
     let p50 = curve.quantile(0.5).map(Quantile::bound);
     let own_samples = reading.primary.samples();

@@ -42,8 +42,8 @@ use hedgerow_policy::draw::Key;
 use sha2::{Digest as _, Sha256};
 
 use self::{
-    budget::Budgets, carried::Carried, cells::Cells, clock::Clock, error::ApplyError, fleet::FleetView, gauge::Gauge,
-    keys::ClientKeys, lane::LaneDesk, snapshot::Snapshot, spend::Spend,
+    budget::Budgets, carried::Carried, cells::Cells, clock::Clock, error::ApplyError, fleet::FleetView,
+    gauge::Gauge, keys::ClientKeys, lane::LaneDesk, snapshot::Snapshot, spend::Spend,
 };
 use crate::{
     config::credentials::Credentials, race::transport::Transports, settle::writer::RecordWriter,
@@ -168,7 +168,8 @@ impl Runtime {
     /// Reads client keys again.
     pub fn credentials_changed(&self) {
         if let Some(snapshot) = self.snapshot.load_full() {
-            self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
+            self.client_keys
+                .store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
             for route in &snapshot.routes {
                 route.state.credentials_rejected.store(0, Ordering::Relaxed);
             }

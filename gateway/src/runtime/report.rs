@@ -12,7 +12,8 @@ use std::{
 use hedgerow_config::{
     cohort::DecisionState,
     state::{
-        CellState, CohortReport, DigestOnly, InFlight, LaneState, MAX_CELLS, RouteState, SCHEMA, Sparse, State,
+        CellState, CohortReport, DigestOnly, InFlight, LaneState, MAX_CELLS, RouteState, SCHEMA, Sparse,
+        State,
     },
 };
 use hedgerow_policy::{
@@ -21,7 +22,9 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-use super::{Runtime, cell::CellRuntime, cohort::CohortRuntime, lane::LaneRuntime, route::RouteRuntime, target};
+use super::{
+    Runtime, cell::CellRuntime, cohort::CohortRuntime, lane::LaneRuntime, route::RouteRuntime, target,
+};
 
 impl Runtime {
     /// The whole document.

@@ -91,7 +91,13 @@ pub struct Minute {
 
 impl Minute {
     /// Counts one attempt of `tokens` if both shares allow it.
-    pub fn take(&mut self, now: Moment, tokens: u64, requests_limit: Option<u64>, tokens_limit: Option<u64>) -> bool {
+    pub fn take(
+        &mut self,
+        now: Moment,
+        tokens: u64,
+        requests_limit: Option<u64>,
+        tokens_limit: Option<u64>,
+    ) -> bool {
         let index = now.as_secs() / 60;
         if index != self.index {
             *self = Self { index, ..Self::default() };

@@ -12,7 +12,7 @@ use hedgerow_policy::draw::Key;
 use super::{
     budget::ModelBudget, cohort::CohortRuntime, lane::LaneRuntime, matching::Traits, route::RouteRuntime,
 };
-use crate::wire::dialect::Dialect;
+use crate::{telemetry::metrics::ActionMetrics, wire::dialect::Dialect};
 
 /// Name under which all unlisted models of a wildcard route are counted.
 pub const WILDCARD: &str = "*";
@@ -37,6 +37,8 @@ pub struct Snapshot {
     pub lanes: Vec<Arc<LaneRuntime>>,
     /// What clients may ask for.
     pub listings: HashMap<String, Arc<Listing>>,
+    /// Metric handles of ended user actions by lane, then by cohort; the first is for requests in no cohort.
+    pub actions: Vec<Vec<ActionMetrics>>,
     /// Milliseconds since 1970 when it was put in force, for `created` in model lists.
     pub since_unix_ms: u64,
 }
@@ -88,6 +90,12 @@ impl Snapshot {
     /// The first lane that takes a request.
     pub fn lane(&self, request: &Traits<'_>) -> Option<&Arc<LaneRuntime>> {
         self.lanes.iter().find(|lane| request.in_lane(lane.config.matches.as_ref())).or(self.lanes.last())
+    }
+
+    /// Metric handles of ended user actions.
+    pub fn action_metrics(&self, cohort: Option<&CohortRuntime>, lane: &LaneRuntime) -> &ActionMetrics {
+        let cohort = cohort.map_or(0, |cohort| cohort.place + 1);
+        &self.actions[lane.place][cohort]
     }
 
     /// The budget rule of a model.

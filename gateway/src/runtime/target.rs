@@ -31,10 +31,9 @@ impl Address {
     /// Reads the endpoint and the static headers.
     pub fn new(route: &config::Route) -> Result<Self, ApplyError> {
         let refuse = |why: String| ApplyError::Route { route: route.name.clone(), why };
-        let uri: Uri = route
-            .endpoint
-            .parse()
-            .map_err(|error| refuse(format!("endpoint {:?} is not a URL ({error}): write https://host", route.endpoint)))?;
+        let uri: Uri = route.endpoint.parse().map_err(|error| {
+            refuse(format!("endpoint {:?} is not a URL ({error}): write https://host", route.endpoint))
+        })?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
             return Err(refuse(format!("endpoint {:?} must be https://host or http://host", route.endpoint)));
         }
@@ -48,14 +47,22 @@ impl Address {
     }
 
     /// The absolute URI of an attempt. An endpoint that already ends in `/v1` keeps it once.
-    pub fn uri(&self, route: &config::Route, operation: Operation, model: &config::route::Model) -> Option<Uri> {
+    pub fn uri(
+        &self,
+        route: &config::Route,
+        operation: Operation,
+        model: &config::route::Model,
+    ) -> Option<Uri> {
         let path = operation.upstream_path();
         match (&route.api, &route.azure) {
             (Api::AzureOpenAI, Some(azure)) => {
                 let deployment = azure.deployments.get(&model.name).unwrap_or(&model.name);
-                format!("{}/openai/deployments/{deployment}/{path}?api-version={}", self.base, azure.api_version)
-                    .parse()
-                    .ok()
+                format!(
+                    "{}/openai/deployments/{deployment}/{path}?api-version={}",
+                    self.base, azure.api_version
+                )
+                .parse()
+                .ok()
             }
             _ if self.base.ends_with("/v1") => format!("{}/{path}", self.base).parse().ok(),
             _ => format!("{}/v1/{path}", self.base).parse().ok(),

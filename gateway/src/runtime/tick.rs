@@ -33,7 +33,7 @@ impl Runtime {
                 delays = now + DELAYS;
                 let decays = now >= decay;
                 if decays {
-                    decay = decay + latency::TICK;
+                    decay += latency::TICK;
                 }
                 learning::learn(&self, decays);
             }

@@ -85,7 +85,8 @@ fn usage(attempt: &Attempt, outcome: Outcome) -> (Usage, Basis) {
     }
     let request = &attempt.action.request;
     let told = attempt.known_usage();
-    let input_estimate = ledger::estimate_input(request.text_bytes, attempt.cell.ratio.bytes_per_token_milli());
+    let input_estimate =
+        ledger::estimate_input(request.text_bytes, attempt.cell.ratio.bytes_per_token_milli());
     let seen = attempt.output_bytes().div_ceil(BYTES_PER_OUTPUT_TOKEN);
     let usage = Usage {
         input_uncached: told.and_then(|usage| usage.input_uncached).unwrap_or(input_estimate),
@@ -96,7 +97,9 @@ fn usage(attempt: &Attempt, outcome: Outcome) -> (Usage, Basis) {
     let whole = attempt.end == End::Complete;
     let exact = told.filter(|usage| usage.input_uncached.is_some() && usage.output.is_some());
     match exact {
-        Some(exact) if whole => (Usage { output: exact.output.unwrap_or(usage.output), ..usage }, Basis::Exact),
+        Some(exact) if whole => {
+            (Usage { output: exact.output.unwrap_or(usage.output), ..usage }, Basis::Exact)
+        }
         _ if whole => (usage, Basis::Estimated),
         _ if matches!(outcome, Outcome::LoserCancelled | Outcome::ClientGone) => cancelled(attempt, usage),
         _ => (usage, Basis::LowerBound),
@@ -135,9 +138,9 @@ pub fn settle(action: &mut Action) {
     let ended = course.ended.unwrap_or(now);
     let class = course.class.unwrap_or(StatusClass::Canceled);
     let request = &action.request;
-    let metrics = action.runtime.metrics.actions(action.cohort_name(), &request.lane.config.name);
-    metrics.ended(class);
-    if !request.client_retry && class != StatusClass::Shed {
+    action.snapshot.action_metrics(request.cohort.as_deref(), &request.lane).ended(class);
+    // Neither a shed nor a client that left says anything about the model's health.
+    if !request.client_retry && !matches!(class, StatusClass::Shed | StatusClass::Canceled) {
         request.listing.budget.settle(now, is_success(class));
     }
     if let Some(cohort) = &request.cohort {
@@ -155,7 +158,7 @@ pub fn settle(action: &mut Action) {
 }
 
 fn is_success(class: StatusClass) -> bool {
-    matches!(class, StatusClass::Success | StatusClass::ClientError | StatusClass::Canceled)
+    matches!(class, StatusClass::Success | StatusClass::ClientError)
 }
 
 /// What a user action adds to its cohort's bucket. Hedges, withheld and thinned firings were counted when they happened.
@@ -179,7 +182,9 @@ fn counters(action: &Action, course: &Course, class: StatusClass) -> CohortCount
 
 fn objective(action: &Action, course: &Course, class: StatusClass, change: &mut CohortCounters) {
     let objective = action.request.cohort.as_ref().and_then(|cohort| cohort.config.objective);
-    let Some(objective) = objective.filter(|_| class != StatusClass::Canceled || course.first_token.is_some()) else {
+    let Some(objective) =
+        objective.filter(|_| class != StatusClass::Canceled || course.first_token.is_some())
+    else {
         return;
     };
     change.objective_measured = 1;
@@ -221,7 +226,8 @@ fn money(course: &Course, change: &mut CohortCounters) {
 fn alone(course: &Course) -> (Usage, Option<Cost>) {
     let primary = course.booked.iter().find(|booked| booked.kind == Kind::Primary);
     let own = primary.map_or((Usage::default(), Some(Cost::default())), |booked| (booked.usage, booked.cost));
-    let Some((facts, winner)) = course.primary.as_ref().zip(course.winner_usage).filter(|_| course.hedged) else {
+    let Some((facts, winner)) = course.primary.as_ref().zip(course.winner_usage).filter(|_| course.hedged)
+    else {
         return own;
     };
     if course.winner.as_ref().is_some_and(|winner| !winner.hedge) {

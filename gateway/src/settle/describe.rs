@@ -64,7 +64,9 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
         contract_valid: attempt.end == End::Complete,
         cancellation_sent: cancelled,
         cancellation_observed: cancelled,
-        usage_input_units: Some(booked.usage.input_uncached + booked.usage.cache_read + booked.usage.cache_write),
+        usage_input_units: Some(
+            booked.usage.input_uncached + booked.usage.cache_read + booked.usage.cache_write,
+        ),
         usage_output_units: Some(booked.usage.output),
         usage_basis: booked.basis.as_str(),
         cost_band: CostBand::of(micros),
@@ -163,11 +165,9 @@ fn attempt_class(outcome: Outcome) -> StatusClass {
     match outcome {
         Outcome::Won | Outcome::LoserFinished => StatusClass::Success,
         Outcome::LoserCancelled | Outcome::ClientGone | Outcome::Withdrawn => StatusClass::Canceled,
-        Outcome::Throttled
-        | Outcome::Failed
-        | Outcome::Invalid
-        | Outcome::TimedOut
-        | Outcome::Truncated => StatusClass::UpstreamError,
+        Outcome::Throttled | Outcome::Failed | Outcome::Invalid | Outcome::TimedOut | Outcome::Truncated => {
+            StatusClass::UpstreamError
+        }
     }
 }
 
