@@ -11,11 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use hedgerow_crds::{
-    Kind, MAX_ROUTES_PER_FLEET,
-    condition::Reason,
-    v1alpha1::hedge_policy::Cohort,
-};
+use hedgerow_crds::{Kind, MAX_ROUTES_PER_FLEET, condition::Reason, v1alpha1::hedge_policy::Cohort};
 
 use super::{
     object::{Fleet, Lane, Object, Policy, Route},
@@ -50,7 +46,10 @@ pub fn attach(snapshot: &Snapshot) -> Attachment<'_> {
         verdicts.push(Verdict::whole(Kind::GatewayFleet, &fleet.name, fleet.generation));
     }
     if routes.is_empty() {
-        let message = format!("fleet {} has no usable route: add a ProviderRoute with gateway: {}", snapshot.fleet, snapshot.fleet);
+        let message = format!(
+            "fleet {} has no usable route: add a ProviderRoute with gateway: {}",
+            snapshot.fleet, snapshot.fleet
+        );
         for verdict in verdicts.iter_mut().filter(|v| v.kind != Kind::ProviderRoute && v.accepted()) {
             verdict.not_programmed = Some((Reason::NoRoutes, message.clone()));
         }
@@ -97,7 +96,8 @@ fn policies<'a>(all: &'a [Policy], verdicts: &mut Vec<Verdict>) -> Vec<(&'a Poli
         for cohort in &policy.spec.cohorts {
             match owners.get(&*cohort.name) {
                 Some(winner) => {
-                    conflicts.push(Conflict { cohort: cohort.name.to_string(), winner: String::clone(winner) });
+                    conflicts
+                        .push(Conflict { cohort: cohort.name.to_string(), winner: String::clone(winner) });
                 }
                 None => kept.push(cohort),
             }
@@ -117,7 +117,8 @@ fn contested(policy: &Policy, conflicts: Vec<Conflict>, nothing_left: bool) -> V
     if conflicts.is_empty() {
         return whole;
     }
-    let losses: Vec<_> = conflicts.iter().map(|c| format!("{} (policy {} has it)", c.cohort, c.winner)).collect();
+    let losses: Vec<_> =
+        conflicts.iter().map(|c| format!("{} (policy {} has it)", c.cohort, c.winner)).collect();
     let (acceptance, reason) = if nothing_left {
         (Acceptance::No, Reason::Conflicted)
     } else {
@@ -160,7 +161,9 @@ fn lanes<'a>(all: &'a [Lane], verdicts: &mut Vec<Verdict>) -> Vec<&'a Lane> {
 }
 
 fn second_fallback(first: &str) -> String {
-    format!("lane {first} takes everything that no other lane takes, and a fleet has one such lane: add a match here or there")
+    format!(
+        "lane {first} takes everything that no other lane takes, and a fleet has one such lane: add a match here or there"
+    )
 }
 
 fn over_guaranteed(total: i32, before: i32) -> String {

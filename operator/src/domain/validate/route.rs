@@ -20,7 +20,8 @@ pub fn route(route: &Route) -> Vec<Invalid> {
         }
     }
     if spec.api == Api::AzureOpenAI {
-        let named = |model: &str| spec.azure.as_ref().is_some_and(|azure| azure.deployments.contains_key(model));
+        let named =
+            |model: &str| spec.azure.as_ref().is_some_and(|azure| azure.deployments.contains_key(model));
         if spec.models.iter().any(|model| model.name == "*" && !named("*")) && dated_api(route) {
             found.push(Invalid::new(
                 "spec.models",
