@@ -101,6 +101,7 @@ impl App {
     ///
     /// # Errors
     /// A port is in use, or TLS cannot be set up. A missing or bad configuration is no error: it is waited for.
+    #[expect(clippy::unused_async, reason = "it spawns tasks: only a caller inside a runtime can await it")]
     pub async fn start(options: Options) -> Result<Running, StartError> {
         let (closing, admin_closing) = (Closing::default(), Closing::default());
         let server = Server::bind(options.listen, options.reuse_port, options.limits, closing.clone())?;

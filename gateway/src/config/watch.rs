@@ -116,7 +116,7 @@ impl<T: Target> Watcher<T> {
         self.refused = outcome.is_err();
         match outcome {
             Ok(()) => {
-                tracing::info!(digest = hedgerow_config::digest::short(&digest), "configuration in force")
+                tracing::info!(digest = hedgerow_config::digest::short(&digest), "configuration in force");
             }
             Err(message) => {
                 tracing::error!(

@@ -27,7 +27,7 @@ use super::{
 };
 
 const IDLE: Duration = Duration::from_secs(30);
-const RETIRE_AFTER: Duration = Duration::from_secs(600);
+const RETIRE_AFTER: Duration = Duration::from_mins(10);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 type Waiter = oneshot::Sender<Result<Lease, UpstreamError>>;
@@ -208,11 +208,8 @@ impl Pool {
         let Some(pool) = self.arc() else { return };
         let mut lease = Lease { pool, kept: false, kind: LeaseKind::Http1 { sender, retire_at } };
         while let Some(waiter) = state.next_waiter() {
-            match waiter.send(Ok(lease)) {
-                Ok(()) => return,
-                Err(Ok(unused)) => lease = unused,
-                Err(Err(_)) => return,
-            }
+            let Err(Ok(unused)) = waiter.send(Ok(lease)) else { return };
+            lease = unused;
         }
         lease.put_back(state, now());
     }

@@ -60,8 +60,7 @@ pub(super) fn of_route(
         }
     };
     let name = match (&route.tls.server_name, &endpoint.host) {
-        (Some(name), _) => server_name(name)?,
-        (None, Host::Name(name)) => server_name(name)?,
+        (Some(name), _) | (None, Host::Name(name)) => server_name(name)?,
         (None, Host::Address(address)) => ServerName::IpAddress((*address).into()),
     };
     Ok(Tls { config, name })
