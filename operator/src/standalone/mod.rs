@@ -87,9 +87,9 @@ impl Options {
     ///
     /// # Errors
     /// The path of this program is not known.
-    pub fn new(config_dir: PathBuf) -> io::Result<Self> {
+    pub fn new(config_dir: impl Into<PathBuf>) -> io::Result<Self> {
         Ok(Self {
-            config_dir,
+            config_dir: config_dir.into(),
             listen: (Ipv4Addr::LOCALHOST, 8080).into(),
             fleet_listen: BTreeMap::new(),
             admin: (Ipv4Addr::LOCALHOST, 9090).into(),
