@@ -151,6 +151,8 @@ pub struct Expect {
     pub hung_up: Vec<String>,
     /// Samples of `/metrics`: name and labels in any order, to the value.
     pub metrics: BTreeMap<String, f64>,
+    /// Samples of `/metrics` that must be above zero.
+    pub above_zero: Vec<String>,
     /// Parts of what the provider of a route received.
     pub received: BTreeMap<String, Vec<String>>,
     /// What the provider of a route must not have received.
@@ -170,6 +172,7 @@ impl Default for Expect {
             attempts: BTreeMap::new(),
             hung_up: Vec::new(),
             metrics: BTreeMap::new(),
+            above_zero: Vec::new(),
             received: BTreeMap::new(),
             withheld: BTreeMap::new(),
         }

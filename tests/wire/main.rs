@@ -27,6 +27,11 @@ macro_rules! groups {
     };
 }
 
+#[test]
+fn rows_that_wait_are_named() {
+    run::waiting(include_str!("waiting.yaml"));
+}
+
 groups! {
     framing,
     chunks,

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde::Deserialize;
+
 use crate::{
     case::{Case, Expect},
     client::{self, Answer},
@@ -30,6 +32,25 @@ pub async fn group(name: &str, text: &str) {
     }
     assert!(!cases.is_empty(), "{name}.yaml holds no case");
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+/// A row that nothing can be played for yet.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Waiting {
+    id: String,
+    report: String,
+    why: String,
+}
+
+/// Names the rows that wait, so that nobody takes them for passed.
+pub fn waiting(text: &str) {
+    let rows: Vec<Waiting> =
+        serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("waiting.yaml: {error}"));
+    for row in &rows {
+        println!("wait {} {} ({})", row.id, row.why, row.report);
+        assert!(!row.why.is_empty(), "{} does not say what it waits for", row.id);
+    }
 }
 
 /// Runs one case; the differences from what it expects.
@@ -137,21 +158,27 @@ fn check_providers(expect: &Expect, providers: &BTreeMap<String, Provider>, diff
     }
 }
 
-/// Sums all samples that carry the wanted name and labels.
 fn check_metrics(expect: &Expect, samples: &[String], differences: &mut Vec<String>) {
     for (wanted, value) in &expect.metrics {
-        let (name, labels) = wanted.split_once('{').unwrap_or((wanted, ""));
-        let labels: Vec<&str> =
-            labels.trim_end_matches('}').split(',').filter(|label| !label.is_empty()).collect();
-        let carries = |sample: &&String| {
-            let own = sample.split(['{', ' ']).next() == Some(name);
-            own && labels.iter().all(|label| sample.contains(label))
-        };
-        let number =
-            |sample: &String| sample.rsplit(' ').next().and_then(|number| number.parse::<f64>().ok());
-        let found: f64 = samples.iter().filter(carries).filter_map(number).sum();
+        let found = sum(wanted, samples);
         if (found - value).abs() > 1e-9 {
             differences.push(format!("{wanted} is {found} instead of {value}"));
         }
     }
+    for wanted in expect.above_zero.iter().filter(|wanted| sum(wanted, samples) <= 0.0) {
+        differences.push(format!("{wanted} is not above 0"));
+    }
+}
+
+/// Sums all samples that carry the wanted name and labels.
+fn sum(wanted: &str, samples: &[String]) -> f64 {
+    let (name, labels) = wanted.split_once('{').unwrap_or((wanted, ""));
+    let labels: Vec<&str> =
+        labels.trim_end_matches('}').split(',').filter(|label| !label.is_empty()).collect();
+    let carries = |sample: &&String| {
+        let own = sample.split(['{', ' ']).next() == Some(name);
+        own && labels.iter().all(|label| sample.contains(label))
+    };
+    let number = |sample: &String| sample.rsplit(' ').next().and_then(|number| number.parse::<f64>().ok());
+    samples.iter().filter(carries).filter_map(number).sum()
 }

@@ -32,7 +32,7 @@ pub struct ErrorBody {
     pub status: Option<u16>,
     /// The start of the message. May hold user data.
     pub message: Option<Box<str>>,
-    /// How long the body asks to wait.
+    /// How long the body asks to wait: the longest of its hints, because one of them is often rounded down.
     pub wait: Option<Duration>,
 }
 
@@ -77,7 +77,7 @@ impl ErrorBody {
                 b"param" => self.param = word(value).or(self.param.take()),
                 b"innererror" | b"inner_error" => self.detail = inner(value, b"code"),
                 b"details" | b"metadata" => self.details(value),
-                b"retry_after" | b"retryDelay" => self.wait = self.wait.or_else(|| seconds(value)),
+                b"retry_after" | b"retryDelay" => self.wait = self.wait.max(seconds(value)),
                 _ => {}
             }
         }
@@ -111,7 +111,7 @@ impl ErrorBody {
 
     fn message(&mut self, value: &[u8]) {
         let Some(text) = json::text(value) else { return };
-        self.wait = self.wait.or_else(|| retry_after::in_text(&text));
+        self.wait = self.wait.max(retry_after::in_text(&text));
         self.message = Some(cut(&text, MESSAGE_BYTES).into());
     }
 
@@ -120,8 +120,7 @@ impl ErrorBody {
             self.detail = Some(code);
         }
         for item in json::items(value) {
-            let delay = json::get(item, b"retryDelay").and_then(seconds);
-            self.wait = delay.or(self.wait);
+            self.wait = self.wait.max(json::get(item, b"retryDelay").and_then(seconds));
             self.detail = inner(item, b"reason").or(self.detail.take());
         }
     }

@@ -73,6 +73,12 @@ fn every_known_shape_is_read() {
 }
 
 #[test]
+fn of_several_waits_the_longest_counts() {
+    let body = r#"{"error":{"message":"Please retry in 52.454646382s.","details":[{"retryDelay":"52s"}]}}"#;
+    assert_eq!(facts(body).unwrap().wait, Some(Duration::from_nanos(52_454_646_382)));
+}
+
+#[test]
 fn a_success_is_not_taken_for_an_error() {
     for body in [
         r#"{"id":"r","object":"response","error":null,"status":"completed"}"#,

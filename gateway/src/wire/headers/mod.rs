@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use http::Version;
 use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue,
-    TRANSFER_ENCODING,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName,
+    HeaderValue, TRANSFER_ENCODING,
 };
 
 /// The provider's request id on its way to the client.
@@ -143,6 +143,12 @@ pub fn to_client(upstream: &HeaderMap, out: &mut HeaderMap, rate_limits: bool) {
     if let Some(id) = REQUEST_IDS.iter().find_map(|name| upstream.get(*name)) {
         out.insert(UPSTREAM_REQUEST_ID, id.clone());
     }
+}
+
+/// Whether a body is encoded although nothing but `identity` was asked for: it is passed on with its header as it is, and
+/// can't be read on the way.
+pub fn is_encoded(upstream: &HeaderMap) -> bool {
+    upstream.get(CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// The headers that `Connection` declares hop-by-hop.

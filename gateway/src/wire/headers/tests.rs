@@ -92,6 +92,17 @@ fn a_client_does_not_see_the_operators_account() {
 }
 
 #[test]
+fn only_a_coding_makes_a_body_unreadable() {
+    for (pairs, encoded) in [
+        (vec![], false),
+        (vec![("content-encoding", "Identity")], false),
+        (vec![("content-encoding", "gzip")], true),
+    ] {
+        assert_eq!(is_encoded(&map(&pairs)), encoded, "{pairs:?}");
+    }
+}
+
+#[test]
 fn the_shortest_numeric_deadline_counts() {
     for (pairs, wanted) in [
         (vec![("x-hedgerow-deadline-ms", "2500")], Some(2500)),

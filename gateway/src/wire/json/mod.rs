@@ -352,6 +352,11 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
+/// Where `inner`, a slice of `outer`, begins in it.
+pub fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
+    inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
+}
+
 /// The first value under `key` of an object.
 #[inline]
 pub fn get<'a>(value: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {

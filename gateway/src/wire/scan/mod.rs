@@ -161,9 +161,9 @@ impl Scan {
         let end = open + entries.offset();
         let span = Span { start: (end - value.len()) as u32, end: end as u32 };
         let Some(found) = Key::find(key) else {
-            return key::escaped(key).map_or(Ok(true), |key| {
-                let at = body[..span.start as usize].iter().rposition(|&byte| byte == b'"').unwrap_or(0);
-                Err(ScanError::Escaped { key: key.as_str(), at })
+            return key::escaped(key).map_or(Ok(true), |hidden| {
+                let at = json::offset_in(body, key) - 1;
+                Err(ScanError::Escaped { key: hidden.as_str(), at })
             });
         };
         let slot = &mut self.spans[found as usize];

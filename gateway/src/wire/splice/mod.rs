@@ -56,7 +56,7 @@ pub fn splice(body: &Bytes, scan: &Scan, operation: Operation, change: Change<'_
     let mut edits = Edits::default();
     let mut inserted = Vec::new();
     if let Some(model) = change.model {
-        let quoted = serde_json::Value::from(model).to_string().into_bytes();
+        let quoted = quoted(model);
         match scan.span(Key::Model) {
             Some(span) if body[span.range()] == quoted[..] => {}
             Some(span) => edits.push(span, quoted.into()),
@@ -102,7 +102,7 @@ fn ask(
     {
         return UsageAsk::Refused; // malformed: the provider shall say so about the client's own bytes
     } else if let Some(null) = json::get(options, b"include_usage") {
-        let start = span.start + offset(options, null);
+        let start = span.start + json::offset_in(options, null) as u32;
         edits.push(Span { start, end: start + null.len() as u32 }, Bytes::from_static(b"true"));
     } else if json::entries(options).next().is_none() {
         edits.push(at(span.start + 1), Bytes::from_static(br#""include_usage":true"#));
@@ -116,9 +116,12 @@ fn at(start: u32) -> Span {
     Span { start, end: start }
 }
 
-/// Where `inner`, a slice of `outer`, begins in it.
-fn offset(outer: &[u8], inner: &[u8]) -> u32 {
-    (inner.as_ptr().addr() - outer.as_ptr().addr()) as u32
+/// The name as a JSON string; almost none needs escapes.
+fn quoted(name: &str) -> Vec<u8> {
+    if name.bytes().any(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\')) {
+        return serde_json::Value::from(name).to_string().into_bytes();
+    }
+    [b"\"", name.as_bytes(), b"\""].concat()
 }
 
 #[derive(Debug, Default)]
