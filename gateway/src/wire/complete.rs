@@ -93,7 +93,8 @@ pub fn check(operation: Operation, body: &[u8]) -> Result<Answer<'_>, Broken> {
         Operation::Responses => {
             need(parts.output.starts_with(b"["), "output")?;
             let status = json::inside(parts.status);
-            (status, matches!(status, Some(b"completed" | b"incomplete")))
+            // A background job that waits or runs has answered what was asked.
+            (status, matches!(status, Some(b"completed" | b"incomplete" | b"queued" | b"in_progress")))
         }
         Operation::Embeddings => {
             need(json::items(parts.data).next().is_some(), "data").map(|()| (None, true))?
@@ -158,7 +159,7 @@ mod tests {
             (Messages, r#"{"type":"message","content":[],"stop_reason":"end_turn"}"#, "end_turn", true),
             (Messages, r#"{"type":"message","content":[],"stop_reason":null}"#, "", false),
             (Responses, r#"{"error":null,"output":[],"status":"completed"}"#, "completed", true),
-            (Responses, r#"{"error":null,"output":[],"status":"queued"}"#, "queued", false),
+            (Responses, r#"{"error":null,"output":[],"status":"queued"}"#, "queued", true),
             (Embeddings, r#"{"data":[{"embedding":[0.1]}],"usage":{"prompt_tokens":1}}"#, "", true),
             (CountTokens, r#"{"input_tokens":4}"#, "", true),
         ] {
