@@ -1,6 +1,9 @@
 //! The binary: allocator, crypto provider, arguments.
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser as _;
 use hedgerow::cli::{self, Args};
@@ -9,9 +12,13 @@ use hedgerow::cli::{self, Args};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
     let args = Args::parse();
     // Once per process and before the first TLS connection. Failing means that it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    cli::run(args)
+    cli::run(args).unwrap_or_else(|error| {
+        // The chain of causes without a backtrace: this is for people, and what they can do is in the message.
+        let _ = writeln!(io::stderr().lock(), "hedgerow: {error:#}");
+        ExitCode::FAILURE
+    })
 }

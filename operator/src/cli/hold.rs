@@ -55,7 +55,11 @@ impl FromStr for PolicyName {
             Some((kind, _)) => return Err(format!("{kind} has no cohorts: write hp/NAME")),
             None => text,
         };
-        if name.is_empty() || name.contains('/') { Err("write hp/NAME".to_owned()) } else { Ok(Self(name.to_owned())) }
+        if name.is_empty() || name.contains('/') {
+            Err("write hp/NAME".to_owned())
+        } else {
+            Ok(Self(name.to_owned()))
+        }
     }
 }
 
@@ -79,7 +83,10 @@ pub(super) fn suspend(args: &SuspendArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a command is a shell: the request carries the time at which it was made")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a command is a shell: the request carries the time at which it was made"
+)]
 fn now() -> Timestamp {
     Timestamp::now()
 }

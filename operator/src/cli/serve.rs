@@ -1,6 +1,8 @@
 //! `standalone` and `demo`: the commands that run gateways.
 
-use std::{collections::BTreeMap, future::Future, net::SocketAddr, path::PathBuf, process::ExitCode, str::FromStr};
+use std::{
+    collections::BTreeMap, future::Future, net::SocketAddr, path::PathBuf, process::ExitCode, str::FromStr,
+};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -47,14 +49,16 @@ impl FromStr for Listen {
         if fleet.as_deref() == Some("") {
             return Err("the name of the fleet is missing: write FLEET=ADDR".to_owned());
         }
-        let address = address.parse().map_err(|_| format!("{address:?} is not an address such as 127.0.0.1:8080"))?;
+        let address =
+            address.parse().map_err(|_| format!("{address:?} is not an address such as 127.0.0.1:8080"))?;
         Ok(Self { fleet, address })
     }
 }
 
 /// Runs standalone until it is told to end.
 pub(super) fn standalone(args: StandaloneArgs) -> anyhow::Result<ExitCode> {
-    let mut options = standalone::Options::new(args.config).context("the path of this program is not known")?;
+    let mut options =
+        standalone::Options::new(args.config).context("the path of this program is not known")?;
     let mut fleets = BTreeMap::new();
     for listen in args.listen {
         match listen.fleet {

@@ -86,6 +86,9 @@ fn what_cannot_be_used_is_refused_by_name_and_without_its_value() {
     {
         let error =
             planned(&[("AZURE_OPENAI_API_KEY", "k"), ("AZURE_OPENAI_ENDPOINT", endpoint)]).unwrap_err();
-        assert!(matches!(error, InitError::Value { name: "AZURE_OPENAI_ENDPOINT", .. }), "{endpoint}: {error}");
+        assert!(
+            matches!(error, InitError::Value { name: "AZURE_OPENAI_ENDPOINT", .. }),
+            "{endpoint}: {error}"
+        );
     }
 }

@@ -18,6 +18,8 @@ const SECRETS: &str = "secrets";
 const KUSTOMIZATION: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 /// Most files of one run; a whole disk is a mistake.
 const MAX_FILES: usize = 10_000;
+/// Deepest directory below one that was named; links may form a loop.
+const MAX_DEPTH: usize = 16;
 
 /// What a command line named.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub struct Found {
     pub findings: Vec<Finding>,
     /// Secret files, where a directory that was named has some.
     pub secrets: Option<Secrets>,
+    /// Whether the bound on files was met.
+    full: bool,
 }
 
 /// Reads all files that some arguments name.
@@ -35,9 +39,9 @@ pub fn find(arguments: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for argument in arguments {
         if argument.as_os_str() == "-" {
-            found.take("-", read_bounded(io::stdin().lock()));
+            found.take(argument, read_bounded(io::stdin().lock()));
         } else if argument.is_dir() {
-            found.directory(argument);
+            found.directory(argument, 0);
         } else {
             found.file(argument);
         }
@@ -46,7 +50,13 @@ pub fn find(arguments: &[PathBuf]) -> Found {
 }
 
 impl Found {
-    fn directory(&mut self, directory: &Path) {
+    fn directory(&mut self, directory: &Path, depth: usize) {
+        if depth > MAX_DEPTH {
+            return self.unreadable(
+                directory,
+                &format!("is nested deeper than {MAX_DEPTH} directories: is it a loop?"),
+            );
+        }
         let secrets = directory.join(SECRETS);
         if secrets.is_dir() {
             self.secrets.get_or_insert_default().extend(secret_files(&secrets));
@@ -57,35 +67,39 @@ impl Found {
                 continue;
             }
             if entry.is_dir() {
-                self.directory(&entry);
-            } else if entry.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+                self.directory(&entry, depth + 1);
+            } else if entry.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+                && (entry.is_file() || !entry.exists())
+            {
                 self.file(&entry);
             }
         }
     }
 
     fn file(&mut self, path: &Path) {
-        if self.sources.len() < MAX_FILES {
-            self.take(&path.to_string_lossy(), fs::File::open(path).and_then(read_bounded));
+        match self.sources.len() {
+            read if read < MAX_FILES => self.take(path, fs::File::open(path).and_then(read_bounded)),
+            MAX_FILES if !self.full => {
+                self.full = true;
+                self.unreadable(path, &format!("and what follows is not read: more than {MAX_FILES} files"));
+            }
+            _ => {}
         }
     }
 
-    fn take(&mut self, name: &str, bytes: io::Result<Vec<u8>>) {
+    fn take(&mut self, path: &Path, bytes: io::Result<Vec<u8>>) {
         match bytes {
-            Ok(bytes) => match Source::from_bytes(name, bytes) {
+            Ok(bytes) => match Source::from_bytes(path.to_string_lossy(), bytes) {
                 Ok(source) => self.sources.push(source),
                 Err(finding) => self.findings.push(*finding),
             },
-            Err(error) => {
-                let problem = Problem::error(
-                    Position::START,
-                    "yaml/unreadable",
-                    "",
-                    format!("cannot be read: {error}"),
-                );
-                self.findings.push(problem.of(name, "", ""));
-            }
+            Err(error) => self.unreadable(path, &format!("cannot be read: {error}")),
         }
+    }
+
+    fn unreadable(&mut self, path: &Path, why: &str) {
+        let problem = Problem::error(Position::START, "yaml/unreadable", "", why);
+        self.findings.push(problem.of(&path.to_string_lossy(), "", ""));
     }
 }
 

@@ -94,6 +94,8 @@ fn a_directory_stands_for_its_yaml_and_hidden_names_are_not_read() {
         .collect();
     assert_eq!(names, ["b.yaml", "sub/a.yml"]);
     assert!(found.secrets.unwrap().contains("s", "key.yaml"));
+    std::os::unix::fs::symlink(root, root.join("sub/loop")).unwrap();
+    assert!(files::find(&[root.to_owned()]).findings.iter().any(|finding| finding.message.contains("loop")));
     let missing = files::find(&[root.join("none.yaml")]);
     assert_eq!(missing.findings[0].rule, "yaml/unreadable");
 }

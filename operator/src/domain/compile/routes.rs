@@ -20,7 +20,7 @@ pub(super) fn route(route: &Route) -> config::Route {
             Api::AzureOpenAI => out::Api::AzureOpenAI,
             Api::Anthropic => out::Api::Anthropic,
         },
-        endpoint: spec.endpoint.trim_end_matches('/').to_owned(),
+        endpoint: endpoint(spec),
         auth: auth(spec),
         azure: azure(spec),
         failure_domain: out::FailureDomain {
@@ -58,6 +58,16 @@ pub(super) fn route(route: &Route) -> config::Route {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
             .collect(),
     }
+}
+
+/// The base URL. Azure's version-less surface is that of OpenAI below `/openai/v1`, which users leave out.
+fn endpoint(spec: &ProviderRouteSpec) -> String {
+    let base = spec.endpoint.trim_end_matches('/');
+    let dated = spec.azure.as_ref().is_some_and(|azure| azure.api_version.is_some());
+    if spec.api != Api::AzureOpenAI || dated || base.ends_with("/v1") {
+        return base.to_owned();
+    }
+    format!("{}/openai/v1", base.trim_end_matches("/openai"))
 }
 
 fn auth(spec: &ProviderRouteSpec) -> out::Auth {

@@ -109,6 +109,13 @@ fn aliases_are_expanded_but_not_into_a_bomb() {
 }
 
 #[test]
+fn byte_order_marks_and_windows_line_ends_are_harmless() {
+    let node = one("\u{feff}a: 1\r\nb: x\r\n");
+    assert_eq!(node.value(), json!({ "a": 1, "b": "x" }));
+    assert_eq!(node.locate(&Path::parse("b")).line, 2);
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     assert_eq!(stopped(&format!("{}{}", "[".repeat(100), "]".repeat(100))).0, "yaml/depth");
 }
