@@ -30,7 +30,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const TELLING: usize = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-const HTTP1_BUFFER: usize = 64 * 1024;
+/// A connection keeps a read buffer as large as its largest request once needed. Held streams after 100 KB prompts:
+/// 117 KB each with 64 KiB, 93 with 32, 80 with 16 (debug build), and each halving doubles the reads of a large body.
+const HTTP1_BUFFER: usize = 32 * 1024;
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(20);
