@@ -68,7 +68,8 @@ async fn client(router: axum::Router, mut rng: Rng) -> Seen {
         r#"{{"model":"chat","stream":{stream},"messages":[{{"role":"user","content":"{}"}}]}}"#,
         "x".repeat(rng.usize(0..200))
     );
-    let mut request = Request::post("/v1/chat/completions").header("x-lane", if rng.bool() { "a" } else { "b" });
+    let mut request =
+        Request::post("/v1/chat/completions").header("x-lane", if rng.bool() { "a" } else { "b" });
     if rng.u8(..) < 20 {
         request = request.header("x-stainless-retry-count", "1");
     }
@@ -98,7 +99,11 @@ async fn client(router: axum::Router, mut rng: Rng) -> Seen {
         Err(_) => Seen::Left,
         Ok((status, text, whole)) => {
             let text = String::from_utf8(text).unwrap();
-            Seen::Answered { status, sources: script::sources(&text), whole: whole && script::whole(&text, stream) }
+            Seen::Answered {
+                status,
+                sources: script::sources(&text),
+                whole: whole && script::whole(&text, stream),
+            }
         }
     }
 }

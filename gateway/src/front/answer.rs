@@ -93,6 +93,13 @@ pub fn failed(action: &Arc<Action>, failure: Failure) -> Response {
     let attempts = action.course().attempts;
     let final_word = attempts > 1 || matches!(failure.scope, Scope::Group | Scope::Quota);
     let class = class(&failure);
+    let hinted = match &failure.told {
+        Told::Provider { headers, .. } => headers.contains_key(header::RETRY_AFTER),
+        Told::Gateway { .. } => false,
+    };
+    // A wait of 0 or a date that has passed is our own back-off; the client is told at least one second.
+    let wait =
+        failure.wait.or((hinted || failure.scope == Scope::Pushback).then_some(Duration::from_secs(1)));
     let (status, mut out, body, error) = match failure.told {
         Told::Provider { status, headers: found, body } => {
             let mut out = HeaderMap::with_capacity(found.len() + 10);
@@ -114,27 +121,28 @@ pub fn failed(action: &Arc<Action>, failure: Failure) -> Response {
             (told.status, told.headers(), told.body(dialect), kind.as_str())
         }
     };
-    if let Some(wait) = failure.wait {
+    if let Some(wait) = wait {
         out.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
-    } else if out.contains_key(header::RETRY_AFTER) {
-        // 0 or a date that has passed: at least one second.
-        out.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(Duration::ZERO)));
     }
     if final_word {
         out.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
-    let mut course = action.course();
-    course.status = status.as_u16();
-    course.class = Some(class);
-    course.scope = failure.scope.as_str();
-    course.error = error;
-    course.ended = Some(action.now());
-    drop(course);
+    note(action, status, class, failure.scope, error);
     describe(action, &mut out);
     if !failure.route.is_empty() {
         insert(&mut out, "x-hedgerow-route", &failure.route);
     }
     finish(status, out, Some(&action.request.request_id), Body::from(body))
+}
+
+/// Notes how the user action ended.
+fn note(action: &Action, status: StatusCode, class: StatusClass, scope: Scope, error: &'static str) {
+    let mut course = action.course();
+    course.status = status.as_u16();
+    course.class = Some(class);
+    course.scope = scope.as_str();
+    course.error = error;
+    course.ended = Some(action.now());
 }
 
 /// Class of a failure in records and guardrails.

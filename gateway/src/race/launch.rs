@@ -68,7 +68,7 @@ pub fn launch(
         attempt.fail(&failure, now);
         return Err(Box::new(failure));
     };
-    let sending = route.transport.send(head, spliced.body);
+    let sending = route.transport.load().send(head, spliced.body);
     Ok(Leg::new(attempt, sending, spliced.usage))
 }
 

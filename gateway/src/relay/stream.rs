@@ -98,9 +98,11 @@ impl StreamBody {
             let frame = match self.held.framer.next_frame() {
                 Ok(Some(frame)) => frame,
                 Ok(None) if self.held.ended => match self.held.framer.finish() {
+                    // Half a frame is no frame: parsers drop it, and our error frame must not be glued to it. Only the
+                    // dialect's last word may lack its blank line.
                     Some(tail) => {
                         self.read(&tail, true);
-                        return Ok(Some(tail.raw));
+                        return Ok(Some(tail.raw).filter(|_| self.attempt.end == End::Complete));
                     }
                     None => return Ok(None),
                 },

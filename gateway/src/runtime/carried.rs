@@ -107,8 +107,8 @@ impl Carried {
             models.iter().map(|model| model.identity.as_str()).collect::<Vec<_>>().join("\n");
         let before = previous.and_then(|old| old.routes.iter().find(|old| old.config.uid == config.uid));
         let transport = match before {
-            Some(old) if same_pool(&old.config, &config) => old.transport.clone(),
-            _ => runtime.transports.open(&config)?,
+            Some(old) if same_pool(&old.config, &config) => old.transport.load_full(),
+            _ => Arc::new(runtime.transports.open(&config)?),
         };
         let rule = route::breaker_rule(&config.breaker);
         let state = if let Some(state) = self.routes.get(&config.uid) {
@@ -124,7 +124,8 @@ impl Carried {
             state
         };
         let metrics = runtime.metrics.route(&config.name);
-        Ok(RouteRuntime { config, address, models, transport, state, metrics })
+        metrics.breaker(state.breaker(|breaker| breaker.state(now)));
+        Ok(RouteRuntime { config, address, models, transport: transport.into(), state, metrics })
     }
 
     fn listings(

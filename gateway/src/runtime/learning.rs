@@ -28,8 +28,11 @@ use super::{
 
 /// Effective samples below which a delay is not yet the base of the 25 % bound.
 const ESTABLISHED: f64 = 100.0;
-/// Upward leak of a cell's baseline per 30 s: a doubling takes 35 min, so an incident does not become normal.
-const LEAK: f64 = 1.01;
+/// Upward leak of a cell's baseline per second: 1 % in 30 s, so a doubling takes 35 min and an incident does not become
+/// normal.
+const LEAK: f64 = 1.000_332;
+/// Own samples from which a cell's median says what is normal: as many as a breaker wants for a verdict.
+const KNOWN: f64 = 20.0;
 /// Weight of the fleet's samples in a cell that has none (research: warm start).
 const WARM_WEIGHT: f64 = 0.5;
 
@@ -173,17 +176,14 @@ fn publish(
     let plan = delay::plan(rule, &inputs);
     let p50 = curve.quantile(0.5).map(Quantile::bound);
     let own_samples = reading.primary.samples();
-    if decay {
-        if own_samples >= ESTABLISHED {
-            memory.previous = Some(plan.delay);
-        }
-        memory.baseline = match (memory.baseline, p50) {
-            (Some(before), Some(now)) => Some(before.mul_f64(LEAK).min(now)),
-            (None, Some(now)) if own_samples >= ESTABLISHED / 5.0 => Some(now),
-            (before, _) => before,
-        };
+    if decay && own_samples >= ESTABLISHED {
+        memory.previous = Some(plan.delay);
     }
-    let expected = memory.baseline.or(p50.filter(|_| own_samples >= ESTABLISHED / 5.0));
+    memory.baseline = match (memory.baseline, p50.filter(|_| own_samples >= KNOWN)) {
+        (Some(before), Some(now)) => Some(before.mul_f64(LEAK).min(now)),
+        (before, now) => before.or(now),
+    };
+    let expected = memory.baseline;
     let hedge_curve = (reading.hedge.samples() > 0.0).then(|| Curve::new(&reading.hedge, &[]));
     let outputs = Curve::new(&Decayed::from(&cell.output.counts()), &[]);
     cell.learnt.store(Some(Arc::new(Learnt {

@@ -165,13 +165,27 @@ impl Runtime {
         self.budgets.share(|model| snapshot.budget_rule(model), self.fleet.load().replicas);
     }
 
-    /// Reads client keys again.
+    /// Reads client keys again, tries refused credentials again, and takes over private CAs.
     pub fn credentials_changed(&self) {
         if let Some(snapshot) = self.snapshot.load_full() {
             self.client_keys
                 .store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
             for route in &snapshot.routes {
                 route.state.credentials_rejected.store(0, Ordering::Relaxed);
+                self.reopen(route);
+            }
+        }
+    }
+
+    /// A private CA may have changed: new connections trust the new one. If it cannot be read, the old pool stays.
+    fn reopen(&self, route: &route::RouteRuntime) {
+        if route.config.tls.ca.is_none() {
+            return;
+        }
+        match self.transports.open(&route.config) {
+            Ok(transport) => route.transport.store(Arc::new(transport)),
+            Err(error) => {
+                tracing::warn!(%error, "the route keeps its connections and the CA they were made with")
             }
         }
     }

@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use hedgerow_config as config;
 use hedgerow_policy::{
     breaker::{self, Breaker},
@@ -40,7 +41,7 @@ pub struct RouteRuntime {
     /// Models in configured order.
     pub models: Vec<ModelRuntime>,
     /// The connection pool.
-    pub transport: Arc<dyn Transport>,
+    pub transport: ArcSwap<Arc<dyn Transport>>,
     /// What outlives this snapshot.
     pub state: Arc<RouteState>,
     /// Resolved metric handles.

@@ -212,5 +212,9 @@ pub fn sources(text: &str) -> Vec<String> {
 
 /// Whether an answer has its dialect's end.
 pub fn whole(text: &str, stream: bool) -> bool {
-    if stream { text.ends_with("data: [DONE]\n\n") } else { text.ends_with('}') && text.contains("finish_reason") }
+    if stream {
+        text.ends_with("data: [DONE]\n\n")
+    } else {
+        text.ends_with('}') && text.contains("finish_reason")
+    }
 }

@@ -12,7 +12,10 @@ use serde_json::Value;
 use crate::stand::{Stand, chat, cohort, config, header, provider, route, sources, with_budget, with_room};
 
 /// Two providers, requests that `slow` answers after 30 s, and a cohort that hedges after `delay_ms`.
-async fn pair(delay_ms: u64, edit: impl FnOnce(&mut hedgerow_config::GatewayConfig)) -> (Provider, Provider, Stand) {
+async fn pair(
+    delay_ms: u64,
+    edit: impl FnOnce(&mut hedgerow_config::GatewayConfig),
+) -> (Provider, Provider, Stand) {
     let (a, b) = (provider("region-a", Dialect::OpenAi).await, provider("region-b", Dialect::OpenAi).await);
     let mut config = with_budget(config(vec![route(&a), route(&b)]));
     // The primary is always region-a.
@@ -113,11 +116,8 @@ async fn switches_and_gates_keep_the_primary_alone_and_name_themselves() {
     ];
     for (reason, edit) in cases {
         let (_a, b, stand) = pair(10, edit).await;
-        let prompt = Marker {
-            provider: Some("region-a".into()),
-            first_token_ms: Some(80.0),
-            ..Marker::default()
-        };
+        let prompt =
+            Marker { provider: Some("region-a".into()), first_token_ms: Some(80.0), ..Marker::default() };
         let mut body = chat(&prompt.text(), true);
         body["max_tokens"] = 64.into();
         let answer = stand.chat(&body).send().await.unwrap();
@@ -128,14 +128,19 @@ async fn switches_and_gates_keep_the_primary_alone_and_name_themselves() {
         assert_eq!(b.stats().requests, 0, "{reason}");
         let total = totals(&stand);
         assert_eq!(total.withheld, u64::from(reason == "Withheld"), "{reason}");
-        assert_eq!(total.hedges, u64::from(reason == "Observe"), "{reason}: observing counts what it would send");
+        assert_eq!(
+            total.hedges,
+            u64::from(reason == "Observe"),
+            "{reason}: observing counts what it would send"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_request_with_a_tool_of_the_provider_is_never_sent_twice() {
     let (_a, b, stand) = pair(10, |_| {}).await;
-    let prompt = Marker { provider: Some("region-a".into()), first_token_ms: Some(80.0), ..Marker::default() };
+    let prompt =
+        Marker { provider: Some("region-a".into()), first_token_ms: Some(80.0), ..Marker::default() };
     let mut body = chat(&prompt.text(), true);
     body["tools"] = serde_json::json!([{ "type": "web_search" }]);
     let answer = stand.chat(&body).send().await.unwrap();
@@ -147,7 +152,8 @@ async fn a_request_with_a_tool_of_the_provider_is_never_sent_twice() {
 #[tokio::test]
 async fn a_repetition_by_the_client_is_one_attempt_without_a_hedge() {
     let (_a, b, stand) = pair(10, |_| {}).await;
-    let prompt = Marker { provider: Some("region-a".into()), first_token_ms: Some(80.0), ..Marker::default() };
+    let prompt =
+        Marker { provider: Some("region-a".into()), first_token_ms: Some(80.0), ..Marker::default() };
     let request = stand.chat(&chat(&prompt.text(), true)).header("x-stainless-retry-count", "1");
     let answer = request.send().await.unwrap();
     assert_eq!(header(&answer, "x-hedgerow-hedge-reason"), "ClientRetrying");
@@ -163,7 +169,8 @@ async fn without_budget_the_primary_stays_alone() {
         config.settings.defaults.budget.cap = 1;
     })
     .await;
-    let prompt = Marker { provider: Some("region-a".into()), first_token_ms: Some(60.0), ..Marker::default() };
+    let prompt =
+        Marker { provider: Some("region-a".into()), first_token_ms: Some(60.0), ..Marker::default() };
     let mut reasons = Vec::new();
     for _ in 0..6 {
         let answer = stand.chat(&chat(&prompt.text(), true)).send().await.unwrap();

@@ -34,7 +34,10 @@ async fn a_full_lane_sheds_with_retry_after_and_the_other_lane_goes_on() {
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(header(&shed, "x-hedgerow-lane"), "batch");
     let body: Value = shed.json().await.unwrap();
-    assert_eq!((&body["error"]["lane"], &body["error"]["code"]), (&"batch".into(), &"gateway_overloaded".into()));
+    assert_eq!(
+        (&body["error"]["lane"], &body["error"]["code"]),
+        (&"batch".into(), &"gateway_overloaded".into())
+    );
 
     let served = stand.chat(&chat("hello", true)).send().await.unwrap();
     assert_eq!((served.status().as_u16(), header(&served, "x-hedgerow-lane")), (200, "default"));

@@ -2,7 +2,10 @@
 
 mod hedge;
 mod input;
+mod keys;
 mod lanes;
+mod learning;
+mod money;
 mod proxy;
 mod reload;
 mod retry;

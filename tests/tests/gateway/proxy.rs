@@ -31,8 +31,11 @@ async fn the_request_body_reaches_the_provider_byte_for_byte() {
     let sim = provider("region-a", Dialect::OpenAi).await;
     let stand = Stand::start(config(vec![route(&sim)])).await;
     let body = "{ \"messages\" : [ {\"role\":\"user\",\"content\":\"h\\u00e9 \\ud83d\\ude00\"} ],\n \"model\":\"chat\" , \"x\":1.50 }";
-    let answer =
-        stand.client.post(stand.url("/v1/chat/completions")).header("content-type", "application/json").body(body);
+    let answer = stand
+        .client
+        .post(stand.url("/v1/chat/completions"))
+        .header("content-type", "application/json")
+        .body(body);
     assert_eq!(answer.send().await.unwrap().status(), 200);
     let seen = sim.seen();
     assert_eq!(&seen[0].body[..], body.as_bytes());

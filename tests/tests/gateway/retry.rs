@@ -6,7 +6,9 @@ use hedgerow_config::GatewayConfig;
 use hedgerow_sim::{Dialect, Fault, Marker, Provider, Storm};
 use serde_json::Value;
 
-use crate::stand::{Stand, chat, cohort, config, header, messages, messages_route, provider, route, with_budget};
+use crate::stand::{
+    Stand, chat, cohort, config, header, messages, messages_route, provider, route, with_budget,
+};
 
 async fn pair(edit: impl FnOnce(&mut GatewayConfig)) -> (Provider, Provider, Stand) {
     let (a, b) = (provider("region-a", Dialect::OpenAi).await, provider("region-b", Dialect::OpenAi).await);
@@ -23,7 +25,14 @@ fn on_a(marker: Marker) -> String {
 
 #[tokio::test]
 async fn what_fails_before_its_first_token_is_retried_at_once_on_another_route() {
-    let faults = [Fault::Close, Fault::Html, Fault::Empty, Fault::ErrorInStream(0), Fault::EndEarly(0), Fault::CutAtToken(0)];
+    let faults = [
+        Fault::Close,
+        Fault::Html,
+        Fault::Empty,
+        Fault::ErrorInStream(0),
+        Fault::EndEarly(0),
+        Fault::CutAtToken(0),
+    ];
     for fault in faults {
         let (a, b, stand) = pair(|_| {}).await;
         let prompt = on_a(Marker { fault: Some(fault.clone()), ..Marker::default() });
@@ -41,11 +50,19 @@ async fn what_fails_before_its_first_token_is_retried_at_once_on_another_route()
 
 #[tokio::test]
 async fn a_429_never_starts_a_hedge_and_is_retried_once_on_another_quota_group() {
-    let (a, b, stand) = pair(|config| config.cohorts[0].delay.fixed_ms = Some(1)).await;
-    a.update(|profile| profile.storms.push(Storm::of(100.0, 429).retry_after(2.0)));
-    let answer = stand.chat(&chat("hello", true)).send().await.unwrap();
+    let (a, b, stand) = pair(|config| {
+        config.cohorts[0].delay.fixed_ms = Some(300);
+        config.cohorts[0].retry.max_attempts = 3;
+    })
+    .await;
+    a.update(|profile| profile.storms.push(Storm::of(100.0, 429).retry_after(5.0)));
+    // The retry is slow, so its own timer fires: no hedge may follow, because a provider asked to slow down.
+    let prompt =
+        Marker { provider: Some("region-b".into()), first_token_ms: Some(900.0), ..Marker::default() };
+    let answer = stand.chat(&chat(&prompt.text(), true)).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), header(&answer, "x-hedgerow-route")), (200, "region-b"));
     assert_eq!(header(&answer, "x-hedgerow-hedged"), "false");
+    assert_eq!(header(&answer, "x-hedgerow-hedge-reason"), "Pushback");
     answer.bytes().await.unwrap();
     // The route is throttled for as long as it asked: the next request does not even try it.
     stand.chat(&chat("hello", true)).send().await.unwrap().bytes().await.unwrap();
@@ -143,7 +160,8 @@ async fn a_provider_that_is_not_there_gives_a_clear_error_in_each_dialect() {
         let gateway = if openai { route(&sim) } else { messages_route(&sim) };
         let stand = Stand::start(config(vec![gateway])).await;
         sim.shutdown().await;
-        let request = if openai { stand.chat(&chat("x", true)) } else { stand.messages(&messages("x", true)) };
+        let request =
+            if openai { stand.chat(&chat("x", true)) } else { stand.messages(&messages("x", true)) };
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 502);
         let body: Value = answer.json().await.unwrap();

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Once, time::Duration};
 use hedgerow_config::{
     Cohort, GatewayConfig, Lane, Route, Settings,
     cohort::{
-        Blind, CohortMatch, Contract, Deadline, Decision, DecisionState, Delay, DelayStrategy, HedgeTo, Mode, Retry,
+        Blind, CohortMatch, Contract, Deadline, Decision, DecisionState, Delay, DelayStrategy, HedgeTo, Mode,
+        Retry,
     },
     gateway::{FILE, FleetId, SCHEMA},
     route::{Api, Auth, AuthScheme, FailureDomain, Model, OnCancel, Pricing, RampUp},
@@ -29,11 +30,21 @@ pub struct Stand {
 impl Stand {
     /// Starts a gateway on `config` and waits until it takes traffic.
     pub async fn start(config: GatewayConfig) -> Self {
+        Self::with_secrets(config, &[]).await
+    }
+
+    /// The same with mounted secrets (`name`, `key`, value).
+    pub async fn with_secrets(config: GatewayConfig, secrets: &[(&str, &str, &str)]) -> Self {
         static PROVIDER: Once = Once::new();
         PROVIDER.call_once(|| {
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
         let directory = tempfile::tempdir().unwrap();
+        for (name, key, value) in secrets {
+            let place = directory.path().join("secrets").join(name);
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::write(place.join(key), value).unwrap();
+        }
         std::fs::write(directory.path().join(FILE), config.write()).unwrap();
         let running = App::start(Options::local(directory.path().to_owned())).await.unwrap();
         tokio::time::timeout(SOON, running.ready()).await.expect("a configuration in force");
