@@ -18,6 +18,9 @@ const STREAM_MODEL: &str = "demo-chat";
 const JSON_MODEL: &str = "demo-json";
 const BATCH_MODEL: &str = "demo-batch";
 
+/// Length of a complete answer.
+const JSON_TOKENS: u32 = 8;
+
 /// Prefix of the classes whose prompts order a time.
 const SLOW_JSON: &str = "slow-json-";
 
@@ -30,19 +33,18 @@ impl Traffic {
     /// Starts with nothing arriving; [`Traffic::set`] opens the tap.
     pub(crate) fn start(gateway: SocketAddr, seed: u64) -> (Self, UnboundedReceiver<Outcome>) {
         let silent = |class| (class, Arrivals::Poisson { rps: 0.0 });
+        let json = |name: &str, first_token_ms| {
+            // Short answers: a complete answer can only be raced for as long as it is not mostly generation.
+            let order = Marker { first_token_ms, tokens: Some(JSON_TOKENS), ..Marker::default() };
+            TrafficClass { order: order.text(), ..class(name, RequestKind::ChatJson, JSON_MODEL, "interactive") }
+        };
         let mut classes = vec![
             silent(class("chat-stream", RequestKind::ChatStream, STREAM_MODEL, "interactive")),
-            silent(class("chat-json", RequestKind::ChatJson, JSON_MODEL, "interactive")),
+            silent(json("chat-json", None)),
             silent(class("batch", RequestKind::ChatStream, BATCH_MODEL, "batch")),
         ];
         for (index, ms) in ORDERED_JSON_MS.into_iter().enumerate() {
-            let name = format!("{SLOW_JSON}{index}");
-            let order = Marker { first_token_ms: Some(ms), ..Marker::default() };
-            let slow = TrafficClass {
-                order: order.text(),
-                ..class(&name, RequestKind::ChatJson, JSON_MODEL, "interactive")
-            };
-            classes.push(silent(slow));
+            classes.push(silent(json(&format!("{SLOW_JSON}{index}"), Some(ms))));
         }
         let (open, outcomes) = OpenLoop::start(&Target::http1(gateway), classes, seed);
         (Self { open }, outcomes)
@@ -69,7 +71,7 @@ fn class(name: &str, kind: RequestKind, model: &str, lane: &str) -> TrafficClass
     TrafficClass {
         headers: vec![("x-lane".into(), lane.into())],
         max_tokens: Some(100),
-        prompt_bytes: 200,
+        prompt_bytes: 80,
         ..TrafficClass::new(name, kind, model)
     }
 }
