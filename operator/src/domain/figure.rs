@@ -107,7 +107,7 @@ mod tests {
         let at = Moment::from_millis(1_795_921_960_123);
         assert_eq!(moment(timestamp(at)), at);
         assert_eq!(clock(at), "03:12:40 UTC");
-        assert_eq!(clock_from(at, at + Duration::from_secs(86_400)), "2026-11-29 03:12:40 UTC");
+        assert_eq!(clock_from(at, at + Duration::from_hours(24)), "2026-11-29 03:12:40 UTC");
         assert_eq!(
             moment(timestamp(Moment::MAX)).as_millis(),
             Moment::MAX.as_millis(),

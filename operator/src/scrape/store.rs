@@ -25,7 +25,7 @@ use hedgerow_config::state::CellKey;
 /// A pod that could not be read for this long says nothing about the present any more.
 pub const STALE: Duration = Duration::from_secs(15);
 /// Rings reach back this far, so an ended life is kept as long.
-const KEPT: Duration = Duration::from_secs(600);
+const KEPT: Duration = Duration::from_mins(10);
 /// Most latency samples per cell that a life brings from before this store.
 const HISTORY: u64 = 200;
 /// Most ages in flight that one cell reports; more would not change a curve.

@@ -275,7 +275,7 @@ impl Cycle {
             }
             Event::Log { uid, line } => self.screen.log(&uid, &line),
             Event::Killed { uid } => {
-                self.screen.say(&format!("gateway {uid} did not drain in time and was killed"))
+                self.screen.say(&format!("gateway {uid} did not drain in time and was killed"));
             }
         }
     }

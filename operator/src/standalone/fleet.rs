@@ -13,7 +13,7 @@ use hedgerow_config::{
     digest::digest,
     fleet_file::{self, LaneMean},
     gateway,
-    money::Picos,
+    state::CohortCounters,
 };
 use hedgerow_policy::time::Moment;
 use tokio::sync::mpsc;
@@ -27,6 +27,7 @@ use super::{
 use crate::{
     domain::{
         CohortKey, Latches, Snapshot, Verdict, compile,
+        counting::Counting as _,
         guardrail::{Outcome, Standing},
     },
     scrape::{Recent, Store, Trail},
@@ -55,8 +56,8 @@ pub(super) struct Fleet {
     pub(super) trail: Trail,
     pub(super) standings: BTreeMap<CohortKey, Standing>,
     pub(super) outcomes: BTreeMap<CohortKey, Outcome>,
-    /// UTC day, and what the losers of each cohort had cost when it began.
-    pub(super) day: (u64, BTreeMap<String, Picos>),
+    /// UTC day, and where each cohort's counters were when it began.
+    day: (u64, BTreeMap<String, CohortCounters>),
     reserved: Reserved,
     directory: PathBuf,
     heartbeat: Option<(Moment, u32)>,
@@ -201,15 +202,16 @@ impl Fleet {
         self.trail.observe(self.store.counted(), now);
         let today = now.as_secs() / DAY;
         if self.day.0 != today {
-            let lost = self.store.counted().cohorts.iter();
-            self.day = (today, lost.map(|(name, cohort)| (name.clone(), cohort.total.cost_lost)).collect());
+            let cohorts = self.store.counted().cohorts.iter();
+            self.day = (today, cohorts.map(|(name, cohort)| (name.clone(), cohort.total.clone())).collect());
         }
     }
 
-    /// What a cohort's losers have cost since midnight UTC, or since the start if that was later.
-    pub(super) fn lost_today(&self, cohort: &str) -> Picos {
-        let now = self.store.counted().cohorts.get(cohort).map(|cohort| cohort.total.cost_lost);
-        now.unwrap_or_default().saturating_sub(self.day.1.get(cohort).copied().unwrap_or_default())
+    /// What happened to a cohort since midnight UTC, or since the start if that was later.
+    pub(super) fn today(&self, cohort: &str) -> CohortCounters {
+        let Some(now) = self.store.counted().cohorts.get(cohort) else { return CohortCounters::default() };
+        let base = self.day.1.get(cohort);
+        base.and_then(|base| now.total.minus(base)).unwrap_or_else(|| now.total.clone())
     }
 
     /// The gateways as the status sees them.
@@ -222,6 +224,7 @@ impl Fleet {
             .map(|member| Pod {
                 name: &member.uid,
                 state: present.get(member.uid.as_str()).copied().filter(|_| member.failure.is_none()),
+                gone: member.failure.is_some(),
                 since: member.since,
             })
             .collect();

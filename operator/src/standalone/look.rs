@@ -70,7 +70,7 @@ impl Fleet {
                     annotations: &annotations,
                     states: &states,
                     seen: self.store.present(now).next().is_some(),
-                    lost_today: self.lost_today(&key.cohort),
+                    lost_today: self.today(&key.cohort).cost_lost,
                     p95: &p95,
                     command: &command,
                     now,

@@ -148,7 +148,7 @@ pub enum StartError {
 }
 
 fn lines(texts: &[String]) -> String {
-    texts.iter().map(|text| format!("\n  {text}")).collect()
+    texts.iter().fold(String::new(), |all, text| all + "\n  " + text)
 }
 
 /// Standalone stopped by itself.

@@ -29,7 +29,7 @@ const SHORTEST: Duration = Duration::from_millis(250);
 /// Longest pause before a restart.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A child that lived this long starts the series of pauses anew.
-const SETTLED: Duration = Duration::from_secs(60);
+const SETTLED: Duration = Duration::from_mins(1);
 /// Longest line of a child's log that is passed on, in bytes.
 const MAX_LINE: usize = 4096;
 

@@ -226,6 +226,7 @@ fn policy_status(
             without: fleet.recent.without_hedging(Some(&key.cohort)),
             not_hedged: counted.map_or(&no_reasons, |counted| &counted.suppressed),
             delays,
+            today: fleet.today(&key.cohort),
         })
     });
     let facts = status::PolicyFacts {
@@ -233,6 +234,7 @@ fn policy_status(
         verdict,
         object: &object,
         pods,
+        currency: fleet.config.as_ref().map_or("USD", |config| &config.settings.currency),
         cohorts: cohorts.collect(),
     };
     status::policy(old, &facts)

@@ -175,7 +175,9 @@ fn yaml_files(
             if depth > 0 || name != SECRETS {
                 yaml_files(root, &path, depth + 1, files)?;
             }
-        } else if metadata.is_file() && (name.ends_with(".yaml") || name.ends_with(".yml")) {
+        } else if metadata.is_file()
+            && path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+        {
             if files.len() == MAX_FILES {
                 return Err(SourceError::TooMany(root.to_owned()));
             }

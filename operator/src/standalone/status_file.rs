@@ -103,9 +103,10 @@ impl StatusFiles {
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let ours = Kind::ALL
-                .iter()
-                .any(|kind| name.starts_with(&format!("{}.", kind.as_str())) && name.ends_with(".yaml"));
+            let ours = Kind::ALL.iter().any(|kind| {
+                name.starts_with(&format!("{}.", kind.as_str()))
+                    && path.extension().is_some_and(|extension| extension == "yaml")
+            });
             if ours && !kept.contains(&path) {
                 fs::remove_file(&path)?;
                 self.written.remove(&path);

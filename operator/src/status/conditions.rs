@@ -1,5 +1,7 @@
 //! Conditions that several kinds share.
 
+use std::fmt::Write as _;
+
 use hedgerow_config::gateway::ObjectRef;
 use hedgerow_crds::condition::{self, Condition, ConditionStatus, ConditionType, Observation, Reason};
 use jiff::Timestamp;
@@ -37,8 +39,13 @@ pub(super) fn accepted(verdict: &Verdict) -> Said {
     }
 }
 
-/// `Programmed`: whether the pods run this generation.
-pub(super) fn programmed(verdict: &Verdict, object: Option<&ObjectRef>, pods: &Pods<'_>) -> Said {
+/// `Programmed`: whether the pods run this generation. Pods that cannot be read for a while change nothing of `before`.
+pub(super) fn programmed(
+    before: &[Condition],
+    verdict: &Verdict,
+    object: Option<&ObjectRef>,
+    pods: &Pods<'_>,
+) -> Said {
     if !verdict.accepted() {
         return Said::no(Reason::Reconciling, "not in force, because it was not accepted");
     }
@@ -47,6 +54,9 @@ pub(super) fn programmed(verdict: &Verdict, object: Option<&ObjectRef>, pods: &P
     }
     match pods.progress(object) {
         Progress::NoReadyPods => Said::no(Reason::NoReadyPods, "no gateway is ready"),
+        Progress::Unread(names) => kept(before, verdict.generation).unwrap_or_else(|| {
+            Said::no(Reason::NoReadyPods, format!("{} cannot be read yet", listed(&names)))
+        }),
         Progress::Rejected { pod, message } => {
             Said::no(Reason::Rejected, format!("{pod} refused the configuration: {message}"))
         }
@@ -58,12 +68,22 @@ pub(super) fn programmed(verdict: &Verdict, object: Option<&ObjectRef>, pods: &P
                 format!("in force in {pods} ready {}", if pods == 1 { "gateway" } else { "gateways" });
             for (names, what) in [(young, "just started"), (unread, "cannot be read")] {
                 if !names.is_empty() {
-                    message.push_str(&format!("; {} {what}", listed(&names)));
+                    let _ = write!(message, "; {} {what}", listed(&names));
                 }
             }
             Said::yes(Reason::Programmed, message)
         }
     }
+}
+
+/// What was said of this generation before.
+fn kept(before: &[Condition], generation: i64) -> Option<Said> {
+    let old = condition::find(before, ConditionType::Programmed)?;
+    if old.observed_generation != Some(generation) {
+        return None;
+    }
+    let (status, reason) = (ConditionStatus::parse(&old.status)?, Reason::parse(&old.reason)?);
+    Some(Said { status, reason, message: old.message.clone() })
 }
 
 /// Sets all conditions of an object, then `Ready` (the first failing one of `needed`), `Reconciling` and `Stalled`.

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn states_are_written_at_once_and_figures_now_and_then() {
-        let (written, minute) = (Moment::from_secs(100), Duration::from_secs(60));
+        let (written, minute) = (Moment::from_secs(100), Duration::from_mins(1));
         let old = status(CohortState::Active, 45);
         let due_at = |new: &HedgePolicyStatus, seconds| {
             due(Some((&old, written)), new, minute, written + Duration::from_secs(seconds))

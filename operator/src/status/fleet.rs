@@ -39,7 +39,10 @@ pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetSt
         &mut status.conditions,
         vec![
             (ConditionType::Accepted, conditions::accepted(facts.verdict)),
-            (ConditionType::Programmed, conditions::programmed(facts.verdict, facts.object, pods)),
+            (
+                ConditionType::Programmed,
+                conditions::programmed(&old.conditions, facts.verdict, facts.object, pods),
+            ),
         ],
         &[],
         facts.verdict.generation,

@@ -52,7 +52,7 @@ pub fn lane(old: &PriorityLaneStatus, facts: &LaneFacts<'_>) -> PriorityLaneStat
             (ConditionType::Accepted, conditions::accepted(facts.verdict)),
             (
                 ConditionType::Programmed,
-                conditions::programmed(facts.verdict, Some(facts.object), facts.pods),
+                conditions::programmed(&old.conditions, facts.verdict, Some(facts.object), facts.pods),
             ),
         ],
         &[],

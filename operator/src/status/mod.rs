@@ -14,6 +14,8 @@ mod lane;
 mod pods;
 mod policy;
 mod route;
+#[cfg(test)]
+mod tests;
 
 pub use due::{Decisive, due};
 pub use fleet::{FleetFacts, fleet};

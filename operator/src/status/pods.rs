@@ -26,6 +26,8 @@ pub struct Pod<'a> {
     pub name: &'a str,
     /// Its last reading, if that is of the present.
     pub state: Option<&'a State>,
+    /// It is known not to run.
+    pub gone: bool,
     /// When it was first read in this life.
     pub since: Moment,
 }
@@ -35,6 +37,8 @@ pub struct Pod<'a> {
 pub(super) enum Progress {
     /// No pod is ready.
     NoReadyPods,
+    /// No pod can be asked although they should run.
+    Unread(Vec<String>),
     /// A pod refused the configuration that should be in force.
     Rejected { pod: String, message: String },
     /// These pods do not run it although they should.
@@ -59,11 +63,12 @@ impl<'a> Pods<'a> {
         self.ready().filter(|state| state.digest == self.digest).count()
     }
 
-    /// How far `object` has come: at this generation, or at the wanted digest if it is `None`.
+    /// How far `object` has come at its generation. `None` is the fleet that nobody wrote: it is in force with whatever
+    /// configuration the pods run.
     pub(super) fn progress(&self, object: Option<&ObjectRef>) -> Progress {
         let runs = |state: &State| match object {
             Some(object) => state.objects.contains(object),
-            None => state.digest == self.digest,
+            None => !state.digest.is_empty(),
         };
         let refused = self.members.iter().find_map(|pod| {
             let rejected = pod.state?.rejected.as_ref()?;
@@ -76,6 +81,7 @@ impl<'a> Pods<'a> {
         let (mut behind, mut young, mut unread, mut running) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for pod in &self.members {
             match pod.state {
+                None if pod.gone => {}
                 None => unread.push(pod.name.to_owned()),
                 Some(state) if !state.ready || state.draining => {}
                 Some(state) if runs(state) => running += 1,
@@ -83,7 +89,9 @@ impl<'a> Pods<'a> {
                 Some(_) => behind.push(pod.name.to_owned()),
             }
         }
-        if self.ready().next().is_none() {
+        if !unread.is_empty() && !self.any_read() {
+            Progress::Unread(unread)
+        } else if self.ready().next().is_none() {
             Progress::NoReadyPods
         } else if behind.is_empty() && running > 0 {
             Progress::Everywhere { pods: running, young, unread }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_config::{cohort::Mode, gateway::ObjectRef};
+use hedgerow_config::{cohort::Mode, gateway::ObjectRef, money::Picos, state::CohortCounters};
 use hedgerow_crds::{
     condition::{ConditionType, Reason},
     effective,
@@ -10,7 +10,7 @@ use hedgerow_crds::{
         HedgePolicySpec, HedgePolicyStatus,
         hedge_policy::{
             CohortState, CohortStatus, EffectivePolicy, FirstToken, Hold, NotHedged, PolicySummary,
-            RouteDelay, WithoutHedging,
+            RouteDelay, Spend, WithoutHedging,
         },
     },
 };
@@ -29,6 +29,8 @@ use crate::{
     scrape::{Estimate, Percentiles},
 };
 
+/// Share of requests that should meet an objective without a percentage of its own.
+const DEFAULT_OBJECTIVE: i32 = 99;
 /// Most entries of a list in a cohort's status.
 const LISTED: usize = 16;
 
@@ -43,6 +45,8 @@ pub struct PolicyFacts<'a> {
     pub object: &'a ObjectRef,
     /// The pods of its fleet.
     pub pods: &'a Pods<'a>,
+    /// Currency of the account, ISO 4217.
+    pub currency: &'a str,
     /// Its cohorts in written order, conflicting ones aside.
     pub cohorts: Vec<CohortFacts<'a>>,
 }
@@ -68,6 +72,8 @@ pub struct CohortFacts<'a> {
     pub not_hedged: &'a BTreeMap<String, u64>,
     /// Delay in force by the primary's route.
     pub delays: &'a [(String, Duration)],
+    /// What happened since midnight UTC.
+    pub today: CohortCounters,
 }
 
 /// The status now.
@@ -85,7 +91,7 @@ pub fn policy(old: &HedgePolicyStatus, facts: &PolicyFacts<'_>) -> HedgePolicySt
             (ConditionType::Accepted, conditions::accepted(facts.verdict)),
             (
                 ConditionType::Programmed,
-                conditions::programmed(facts.verdict, Some(facts.object), facts.pods),
+                conditions::programmed(&old.conditions, facts.verdict, Some(facts.object), facts.pods),
             ),
             (ConditionType::GuardrailBreached, breached),
         ],
@@ -95,6 +101,7 @@ pub fn policy(old: &HedgePolicyStatus, facts: &PolicyFacts<'_>) -> HedgePolicySt
     );
     status.cohorts = facts.spec.cohorts.iter().map(|cohort| one(cohort.name.as_ref(), facts)).collect();
     status.summary = Some(summary(facts, breached_reason));
+    status.spend = Some(spend(facts));
     status.effective = Some(EffectivePolicy { cohorts: effective::cohorts(facts.spec) });
     status
 }
@@ -168,6 +175,14 @@ fn one(name: &str, facts: &PolicyFacts<'_>) -> CohortStatus {
     let Some(cohort) = facts.cohorts.iter().find(|cohort| cohort.name == name) else { return status };
     latch(&mut status, cohort);
     figures(&mut status, cohort);
+    let objective =
+        facts.spec.cohorts.iter().find(|spec| *spec.name == *name).and_then(|spec| spec.objective.as_ref());
+    if let Some(objective) = objective {
+        let long = &cohort.windows.long;
+        let allowed = 1_000 - objective.percent.unwrap_or(DEFAULT_OBJECTIVE).clamp(0, 100) * 10;
+        status.deadline_miss_per_mille = per_mille(long.deadline_misses.into(), long.originals.into());
+        status.objective_met = status.deadline_miss_per_mille.map(|missed| missed <= allowed);
+    }
     status
 }
 
@@ -210,7 +225,6 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
         per_mille(long.losers_cost, long.primaries_cost + long.hedges_cost + long.retries_cost);
     status.win_per_mille = per_mille(long.hedge_wins.into(), long.hedges.into());
     status.late_per_mille = per_mille(long.late.into(), long.audited.into());
-    status.deadline_miss_per_mille = per_mille(long.deadline_misses.into(), long.originals.into());
     let mut reasons: Vec<(&String, &u64)> =
         cohort.not_hedged.iter().filter(|(_, count)| **count > 0).collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
@@ -222,6 +236,7 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
             count: i64::try_from(*count).unwrap_or(i64::MAX),
         })
         .collect();
+    status.extra_today_micros = Some(extra_micros(&cohort.today));
     status.first_token = first_token(&cohort.first_token);
     status.without_hedging = without(&cohort.without);
 }
@@ -240,9 +255,9 @@ fn without(estimate: &Estimate) -> Option<WithoutHedging> {
     })
 }
 
-/// A share in 1/1000; `None` where there is nothing to compare with.
+/// A share in 1/1000, to the nearest; `None` where there is nothing to compare with.
 fn per_mille(part: u128, whole: u128) -> Option<i32> {
-    let share = part.saturating_mul(1_000).checked_div(whole)?;
+    let share = part.saturating_mul(1_000).saturating_add(whole / 2).checked_div(whole)?;
     Some(i32::try_from(share.min(1_000_000)).unwrap_or(1_000_000))
 }
 
@@ -255,6 +270,32 @@ fn extra_per_mille(tally: &Tally) -> Option<i32> {
     };
     let added = |more: u128, less: u128| per_mille(more - less, alone);
     if all >= alone { added(all, alone) } else { added(alone, all).map(|saved| -saved) }
+}
+
+/// What hedging added to spend, in micro-units; negative where it saved.
+fn extra_micros(today: &CohortCounters) -> i64 {
+    let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
+    micros(today.cost.saturating_sub(today.cost_without))
+        - micros(today.cost_without.saturating_sub(today.cost))
+}
+
+/// Spend of the policy's cohorts since midnight UTC.
+fn spend(facts: &PolicyFacts<'_>) -> Spend {
+    let sum = |of: &dyn Fn(&CohortCounters) -> Picos| {
+        facts.cohorts.iter().map(|cohort| of(&cohort.today)).sum::<Picos>()
+    };
+    let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
+    let (cost, retries, estimated) =
+        (sum(&|today| today.cost), sum(&|today| today.cost_retries), sum(&|today| today.cost_estimated));
+    let percent = estimated.0.saturating_mul(100).checked_div(cost.0).unwrap_or(0);
+    Spend {
+        date: figure::timestamp(facts.pods.now).strftime("%Y-%m-%d").to_string(),
+        currency: facts.currency.into(),
+        total_micros: micros(cost + retries),
+        losers_micros: micros(sum(&|today| today.cost_lost)),
+        retries_micros: micros(retries),
+        estimated_percent: i32::try_from(percent.min(100)).unwrap_or(100),
+    }
 }
 
 /// The columns. Figures are those of the worst cohort that is on; in brackets where all only observe.
@@ -290,7 +331,8 @@ fn summary(facts: &PolicyFacts<'_>, breached: Option<Reason>) -> PolicySummary {
 /// Change of the 99th percentile by hedging: `-68%`.
 fn saved(cohort: &CohortFacts<'_>) -> Option<String> {
     let (with, without) = (cohort.first_token.p99?.as_secs_f64(), cohort.without.p99?.as_secs_f64());
-    (without > 0.0).then(|| format!("{:+.0}%", (with / without - 1.0) * 100.0))
+    let change = ((with / without - 1.0) * 100.0).round() as i64;
+    (without > 0.0).then(|| if change == 0 { "0%".to_owned() } else { format!("{change:+}%") })
 }
 
 fn signed_percent(per_mille: i32) -> String {

@@ -76,7 +76,7 @@ pub fn route(old: &ProviderRouteStatus, facts: &RouteFacts<'_>) -> ProviderRoute
             (ConditionType::ResolvedRefs, resolved(secret.as_ref(), facts.pods)),
             (
                 ConditionType::Programmed,
-                conditions::programmed(facts.verdict, Some(facts.object), facts.pods),
+                conditions::programmed(&old.conditions, facts.verdict, Some(facts.object), facts.pods),
             ),
             (ConditionType::Healthy, health),
         ],

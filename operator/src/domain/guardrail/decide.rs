@@ -205,7 +205,7 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
     let (transition, facts) = (scene.transition, scene.facts);
     let tripped = matches!(transition.cause, Cause::Tripped | Cause::TrialFailed);
     if tripped {
-        standing.tripped_at.retain(|at| facts.now.since(*at) < Duration::from_secs(86_400));
+        standing.tripped_at.retain(|at| facts.now.since(*at) < Duration::from_hours(24));
         standing.tripped_at.push(facts.now);
         standing.trips = standing.trips.saturating_add(1);
         standing.evidence = evidence::list(scene);

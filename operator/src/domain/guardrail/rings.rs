@@ -184,7 +184,7 @@ mod tests {
         let after = state("a", vec![bucket(1_000_000, 42, 9), bucket(1_000_010, 8, 0)]);
         let later = Moment::from_secs(1_000_015);
         let rings = Rings::of([&after], &key(), NOW, &base, later);
-        let sum = rings.sum.sum(later, Duration::from_secs(60));
+        let sum = rings.sum.sum(later, Duration::from_mins(1));
         assert_eq!((sum.originals, sum.hedges), (20, 0));
     }
 }

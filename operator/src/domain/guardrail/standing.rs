@@ -106,7 +106,6 @@ fn last_trip(status: &CohortStatus, tripped_at: &[Moment]) -> Option<Trip> {
 /// The latch's state behind a state of the status: the latter also has words for what is no state of a latch.
 fn state_of(state: CohortState, share: u8) -> State {
     match state {
-        CohortState::Observing => State::Observing,
         CohortState::Ramping => State::Ramping,
         CohortState::Active => State::Active,
         CohortState::Suspended => State::Suspended,
@@ -114,7 +113,7 @@ fn state_of(state: CohortState, share: u8) -> State {
         CohortState::Disabled | CohortState::Conflicted => State::Disabled,
         CohortState::InsufficientData if share >= 100 => State::Active,
         CohortState::InsufficientData if share > 0 => State::Ramping,
-        CohortState::InsufficientData => State::Observing,
+        CohortState::Observing | CohortState::InsufficientData => State::Observing,
     }
 }
 
