@@ -108,11 +108,11 @@ pub fn profile(scene: Scene, region: Region) -> Profile {
     let healthy = Latency::lognormal(MEDIAN_MS, SIGMA);
     let first_token = match (scene, region) {
         (Scene::Stragglers, _) => {
-            // Half of the stragglers take 5 times as long, half of them 10 times.
+            // A third of the stragglers take 5 times as long, the others 10 times.
             let slow = Latency::TwoModes {
                 fast: Box::new(healthy.scaled(5.0)),
                 slow: Box::new(healthy.scaled(10.0)),
-                slow_percent: 50.0,
+                slow_percent: 67.0,
             };
             Latency::TwoModes { fast: Box::new(healthy), slow: Box::new(slow), slow_percent: 4.0 }
         }
