@@ -39,8 +39,8 @@ use self::{
     traffic::Traffic,
 };
 
-/// Longest extension of the last scene while a cohort is not back yet.
-const EXTENSION: Duration = Duration::from_secs(20);
+/// Longest extension of the trip's scene while the guardrail has not acted, and of the last one while a cohort is not back.
+const EXTENSION: Duration = Duration::from_secs(15);
 /// Bound on everything being given back after the last answer.
 const SETTLE: Duration = Duration::from_secs(10);
 /// Slots of the batch lane in each gateway, as `crds/examples/demo/batch.yaml` says.
@@ -135,10 +135,13 @@ async fn play(stage: &Stage, args: &Args, screen: &mut Screen, report: &std::pat
 /// The scene that is due at `at`; none = the end.
 fn due(at: Duration, total: Duration, act: Option<Scene>, recorder: &Recorder) -> Option<Scene> {
     let by_clock = Scene::ALL.into_iter().rev().find(|scene| scene.span(total).0 <= at)?;
+    let (_, trip_ends) = Scene::Trip.span(total);
     match (act, by_clock) {
         // One trip is enough; a longer scene would only show trials that fail.
         (Some(Scene::Trip), _) if recorder.tripped() => Some(Scene::Recovery),
-        (Some(Scene::Recovery), _) if at < total || (!recorder.recovered() && at < total + EXTENSION) => Some(Scene::Recovery),
+        (Some(Scene::Trip), _) if at < trip_ends + EXTENSION => Some(Scene::Trip),
+        (Some(Scene::Recovery), _) if at < total => Some(Scene::Recovery),
+        (Some(Scene::Recovery), _) if !recorder.recovered() && at < total + 2 * EXTENSION => Some(Scene::Recovery),
         (Some(Scene::Recovery), _) => None,
         _ => Some(by_clock),
     }

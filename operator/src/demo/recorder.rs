@@ -1,7 +1,7 @@
 //! Turns what happens into the [`Story`]: outcomes of requests and views of the controller in, figures out.
 //!
 //! Requests, failures and sheds are counted by the generator (by the moment a request was due); latencies, with and
-//! without hedging, duplicates and spend are the controller's own figures over exactly the scrapes of a scene, so that
+//! without hedging (of the cohorts: batch is never hedged), duplicates and spend are the controller's own figures over exactly the scrapes of a scene, so that
 //! both sides of a comparison have seen the same requests with the same resolution.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -153,7 +153,7 @@ impl Recorder {
     fn whole(&self, summary: &mut Summary, fleet: &FleetView) {
         let Some(first) = self.scenes.first() else { return };
         let totals = fleet.totals.since(&first.before.totals);
-        let span = fleet.cumulative.since(&first.before.cumulative);
+        let span = hedgeable(&fleet.cumulative, &first.before.cumulative);
         let (with, without) = (span.first_token(None), span.without_hedging(None));
         (summary.hedged, summary.hedge_wins) = (totals.hedges, totals.wins);
         (summary.p50_ms, summary.p99_ms) = (with.p50.map(ms), with.p99.map(ms));
@@ -165,7 +165,7 @@ impl Recorder {
 
     fn scene(&self, span: &Span) -> SceneSummary {
         let totals = span.after.totals.since(&span.before.totals);
-        let latency = span.after.cumulative.since(&span.before.cumulative);
+        let latency = hedgeable(&span.after.cumulative, &span.before.cumulative);
         let (with, without) = (latency.first_token(None), latency.without_hedging(None));
         let due = |count: &&Count| (span.from..span.to).contains(&count.due);
         SceneSummary {
@@ -214,7 +214,7 @@ impl Recorder {
         if self.recent.len() > POINT_VIEWS {
             self.recent.remove(0);
         }
-        let latency = fleet.cumulative.since(&self.recent[0]);
+        let latency = hedgeable(&fleet.cumulative, &self.recent[0]);
         let (with, without) = (latency.first_token(None), latency.without_hedging(None));
         let mut lanes = Vec::new();
         for lane in &fleet.lanes {
@@ -246,7 +246,7 @@ impl Recorder {
 
     fn distributions(&mut self) {
         let Some(span) = self.scenes.iter().find(|span| span.scene == Scene::Stragglers) else { return };
-        let latency = span.after.cumulative.since(&span.before.cumulative);
+        let latency = hedgeable(&span.after.cumulative, &span.before.cumulative);
         let percentiles = (1..=199).map(|step| f64::from(step) / 200.0).chain([0.9975, 0.999]);
         for share in percentiles {
             if let Some(at) = latency.quantile(None, share) {
@@ -261,6 +261,13 @@ impl Recorder {
     fn seconds(&self, unix_ms: u64) -> f64 {
         (unix_ms as f64 - self.started_unix_ms as f64) / 1000.0
     }
+}
+
+/// What happened between two copies to requests that may be hedged: batch is in no cohort, so its stragglers stay.
+fn hedgeable(later: &Cumulative, earlier: &Cumulative) -> Cumulative {
+    let mut between = later.since(earlier);
+    between.cohorts.remove("");
+    between
 }
 
 fn ms(duration: Duration) -> f64 {

@@ -60,10 +60,11 @@ impl Scene {
     /// Share of the whole demo, in percent; all together 100.
     fn share(self) -> u64 {
         match self {
-            Self::Baseline | Self::Flood => 15,
-            Self::Stragglers | Self::SlowRegion => 18,
-            Self::Trip => 16,
-            Self::Recovery => 18,
+            Self::Baseline => 15,
+            Self::Flood => 13,
+            Self::Stragglers | Self::Recovery => 18,
+            Self::SlowRegion => 16,
+            Self::Trip => 20,
         }
     }
 
@@ -151,7 +152,7 @@ pub fn rates(scene: Scene, batch_capacity: f64) -> Rates {
 /// Streams per second.
 const STREAM: f64 = 90.0;
 /// Complete answers per second.
-const JSON: f64 = 40.0;
+const JSON: f64 = 50.0;
 
 /// First-token times that the JSON prompts of scene [`Scene::Trip`] order from every provider: four to six medians, the
 /// same wherever the request goes, so that a hedge has nothing to win.

@@ -31,7 +31,7 @@ pub(super) fn page(story: &Story, figures: &[Figure]) -> String {
     );
     html.push_str("<h2>What held</h2>\n");
     html.push_str(&promise_table(&promises));
-    html.push_str("<h2>Scene by scene</h2>\n<p class=\"see\">Latency is the first token of streams and the whole answer of the rest. ");
+    html.push_str("<h2>Scene by scene</h2>\n<p class=\"see\">Latency is the first token of streams and the whole answer of the rest, over the cohorts (batch is never hedged). ");
     html.push_str("\"Without\" is the Kaplan-Meier estimate of what primaries alone would have given.</p>\n");
     html.push_str(&scene_table(summary));
     for figure in figures {
