@@ -53,7 +53,7 @@ fn pod_state(objects: Vec<ObjectRef>) -> State {
     State { objects, digest: "d".into(), ..crate::domain::guardrail::fixture::state("p", Vec::new()) }
 }
 
-fn pods<'a>(states: &'a [Option<State>], seconds_old: u64) -> Pods<'a> {
+fn pods(states: &[Option<State>], seconds_old: u64) -> Pods<'_> {
     const NAMES: [&str; 3] = ["default-0", "default-1", "default-2"];
     let members = states
         .iter()
@@ -80,6 +80,9 @@ fn lane_status(states: &[Option<State>], seconds_old: u64, verdict: &Verdict) ->
     lane(&PriorityLaneStatus::default(), &LaneFacts { verdict, object: &object, pods: &pods, figures })
 }
 
+/// Name, pods, their age, then status, reason and part of the message.
+type Case = (&'static str, Vec<Option<State>>, u64, &'static str, &'static str, &'static str);
+
 #[test]
 fn programmed_means_every_pod_that_counts_and_names_the_others() {
     let runs = || Some(pod_state(vec![object(Kind::PriorityLane, "batch")]));
@@ -89,7 +92,7 @@ fn programmed_means_every_pod_that_counts_and_names_the_others() {
         Some(State { rejected: Some(rejected), ..pod_state(Vec::new()) })
     };
     let unready = || Some(State { ready: false, ..pod_state(Vec::new()) });
-    let cases: [(&str, Vec<Option<State>>, u64, &str, &str, &str); 9] = [
+    let cases: [Case; 9] = [
         ("all", vec![runs(), runs()], 60, "True", "Programmed", "in force in 2 ready gateways"),
         ("one is behind", vec![runs(), not()], 60, "False", "Reconciling", "default-1 has yet to take it up"),
         ("one is young", vec![runs(), not()], 5, "True", "Programmed", "default-1 just started"),
