@@ -70,7 +70,7 @@ pub(super) fn read(node: Node, source: &Source, file: &mut File) {
         }
     };
     file.objects += 1;
-    let mut problems = judge(kind, &node, &value, traps.iter().map(|(path, _)| path));
+    let mut problems = judge(kind, &node, &value, &traps);
     problems.extend(traps.into_iter().map(|(_, problem)| problem));
     if problems.is_empty() {
         match decode(kind, &value, source.namespace.as_deref()) {
@@ -88,22 +88,17 @@ pub(super) fn read(node: Node, source: &Source, file: &mut File) {
 
 /// The API server's verdict. What a YAML trap has spoilt is not judged a second time, and rules are asked only when
 /// the schema holds, as the API server does it.
-fn judge<'a>(
-    kind: Kind,
-    node: &Node,
-    value: &Value,
-    traps: impl Iterator<Item = &'a Path> + Clone,
-) -> Vec<Problem> {
+fn judge(kind: Kind, node: &Node, value: &Value, traps: &[(Path, Problem)]) -> Vec<Problem> {
     let faults = schema::faults(kind, &kind.normalize(value));
     let mut problems: Vec<_> = faults
         .into_iter()
-        .filter(|fault| !traps.clone().any(|trap| fault.path.starts_with(trap)))
+        .filter(|fault| !traps.iter().any(|(trap, _)| fault.path.starts_with(trap)))
         .map(|fault| {
             let rule = format!("schema/{}", fault.rule);
             Problem::error(node.locate(&fault.path), rule, &fault.path, fault.message)
         })
         .collect();
-    if problems.is_empty() && traps.clone().next().is_none() {
+    if problems.is_empty() && traps.is_empty() {
         problems.extend(kind.violations(value, None).into_iter().map(|violation| {
             let at = node.locate(&Path::parse(&violation.path));
             Problem::error(

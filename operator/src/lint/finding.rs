@@ -106,7 +106,7 @@ impl Problem {
     pub(crate) fn error(
         at: Position,
         rule: impl Into<String>,
-        path: impl ToString,
+        path: &(impl ToString + ?Sized),
         message: impl Into<String>,
     ) -> Self {
         Self {

@@ -62,9 +62,8 @@ impl Source {
             Ok(text) => Ok(Self::new(file, text)),
             Err(error) => {
                 let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                let line =
-                    u32::try_from(good.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX - 1);
-                refused("yaml/encoding", line + 1, "is not UTF-8 text".to_owned())
+                let line = u32::try_from(good.split(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX);
+                refused("yaml/encoding", line, "is not UTF-8 text".to_owned())
             }
         }
     }

@@ -73,8 +73,9 @@ fn cohorts(attachment: &Attachment<'_>, latches: &Latches) -> Vec<config::Cohort
 
 /// Lanes as requests meet them: the fallback lane last, whatever its priority says about who is served first.
 fn lanes(attachment: &Attachment<'_>) -> Vec<config::Lane> {
-    let (fallback, others): (Vec<_>, Vec<_>) = attachment.lanes.iter().partition(|lane| is_fallback(lane));
-    others.into_iter().chain(fallback).map(|lane| lanes::lane(lane)).collect()
+    let (fallback, others): (Vec<_>, Vec<_>) =
+        attachment.lanes.iter().copied().partition(|lane| is_fallback(lane));
+    others.into_iter().chain(fallback).map(lanes::lane).collect()
 }
 
 /// Every object in force, by kind and name.

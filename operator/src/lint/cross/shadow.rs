@@ -95,7 +95,7 @@ fn models_cover<T: PartialEq + AsRef<str>>(earlier: &[T], later: &[T]) -> bool {
     earlier.iter().any(|model| model.as_ref() == "*") || list_covers(earlier, later)
 }
 
-fn option_covers<T: PartialEq>(earlier: Option<T>, later: Option<T>) -> bool {
+fn option_covers<T: PartialEq + Copy>(earlier: Option<T>, later: Option<T>) -> bool {
     earlier.is_none() || earlier == later
 }
 

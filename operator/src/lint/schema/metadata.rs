@@ -89,7 +89,7 @@ fn texts(metadata: &Map<String, Value>, map: &str, path: &Path, faults: &mut Vec
             );
         }
         Some(_) => {
-            faults.push(Fault { path, rule: "type", message: "must be a mapping of texts".to_owned() })
+            faults.push(Fault { path, rule: "type", message: "must be a mapping of texts".to_owned() });
         }
     }
 }

@@ -52,13 +52,12 @@ fn walk(schema: &Value, value: &Value, path: &Path, faults: &mut Vec<Fault>) {
 }
 
 pub(super) fn fault<'a>(path: Path, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {
-    let message = match nearest(name, known.clone()) {
-        Some(near) => format!("unknown field {name}: did you mean {near}?"),
-        None => {
-            let mut all: Vec<_> = known.collect();
-            all.sort_unstable();
-            format!("unknown field {name}; known here: {}", all.join(", "))
-        }
+    let message = if let Some(near) = nearest(name, known.clone()) {
+        format!("unknown field {name}: did you mean {near}?")
+    } else {
+        let mut all: Vec<_> = known.collect();
+        all.sort_unstable();
+        format!("unknown field {name}; known here: {}", all.join(", "))
     };
     Fault { path, rule: "unknown-field", message }
 }

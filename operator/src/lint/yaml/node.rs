@@ -106,15 +106,12 @@ impl Path {
         let (mut path, mut value) = (Self::default(), Some(root));
         for part in pointer.split('/').skip(1) {
             let part = part.replace("~1", "/").replace("~0", "~");
-            match (value, part.parse::<usize>()) {
-                (Some(Value::Array(items)), Ok(index)) => {
-                    path.0.push(Step::Index(index));
-                    value = items.get(index);
-                }
-                _ => {
-                    value = value.and_then(|value| value.get(&part));
-                    path.0.push(Step::Key(part));
-                }
+            if let (Some(Value::Array(items)), Ok(index)) = (value, part.parse::<usize>()) {
+                path.0.push(Step::Index(index));
+                value = items.get(index);
+            } else {
+                value = value.and_then(|value| value.get(&part));
+                path.0.push(Step::Key(part));
             }
         }
         path

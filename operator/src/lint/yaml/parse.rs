@@ -64,7 +64,7 @@ type Stop = Box<Problem>;
 
 impl<'text> Reader<'text> {
     fn next(&mut self) -> Result<Option<(Event<'text>, Span)>, Stop> {
-        self.events.next_event().transpose().map_err(|error| syntax(&error, self.text))
+        self.events.next_event().transpose().map_err(|error| Box::new(syntax(&error, self.text)))
     }
 
     /// The next document; `None` at the end.
@@ -197,7 +197,7 @@ fn position(marker: &Marker) -> Position {
     Position { line: number(marker.line()), column: number(marker.col().saturating_add(1)) }
 }
 
-fn syntax(error: &ScanError, text: &str) -> Stop {
+fn syntax(error: &ScanError, text: &str) -> Problem {
     let at = position(error.marker());
     let line = text.lines().nth(error.marker().line().saturating_sub(1)).unwrap_or_default();
     let tab = line.trim_start_matches(' ').starts_with('\t');
@@ -209,7 +209,7 @@ fn syntax(error: &ScanError, text: &str) -> Stop {
         ErrorKind::UnknownAnchor => ("yaml/alias", "this alias has no anchor above it".to_owned()),
         kind => ("yaml/syntax", kind.to_string()),
     };
-    Box::new(Problem::error(at, rule, "", message))
+    Problem::error(at, rule, "", message)
 }
 
 fn stop<T>(at: Position, rule: &'static str, message: String) -> Result<T, Stop> {
