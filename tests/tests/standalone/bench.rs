@@ -141,6 +141,8 @@ pub(crate) async fn until(running: &Running, what: &str, wanted: impl Fn(&View) 
     let seen = tokio::time::timeout(PATIENCE, views.wait_for(|view| wanted(view))).await;
     match seen {
         Ok(view) => view.unwrap().clone(),
-        Err(_) => panic!("not in {PATIENCE:?}: {what}; the last picture was {:#?}", running.view()),
+        Err(late) => {
+            panic!("not in {PATIENCE:?} ({late}): {what}; the last picture was {:#?}", running.view())
+        }
     }
 }

@@ -9,6 +9,7 @@ use hedgerow::standalone::{
     Running, View,
     hold::{self, Request},
 };
+use hedgerow_config::state::InFlight;
 use serde_json::Value;
 
 use crate::bench::{Bench, condition, until};
@@ -118,7 +119,7 @@ async fn a_guardrail_trips_survives_a_restart_and_lets_hedging_back_in() {
     assert!(view.decisions.iter().any(|entry| entry.to == "Trial"), "{:?}", view.decisions);
     assert_eq!(gateways_hedge(&bench), "Active");
     let quiet =
-        until(&running, "nothing is in flight", |view| view.fleets[0].leaks == Default::default()).await;
+        until(&running, "nothing is in flight", |view| view.fleets[0].leaks == InFlight::default()).await;
     assert_eq!(quiet.fleets[0].totals.in_flight, 0);
     running.shutdown().await.unwrap();
 }

@@ -1,5 +1,7 @@
 //! `hedgerow standalone` with real gateway processes and scripted providers: files in, answers out, decisions in between.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod bench;
 mod decisions;
 mod files;
