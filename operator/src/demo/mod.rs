@@ -72,15 +72,18 @@ pub struct Args {
 pub async fn run(args: Args) -> anyhow::Result<bool> {
     let report = args.report.clone().unwrap_or_else(default_report);
     let mut screen = Screen::new();
-    screen.say("Hedgerow demo: everything on loopback, provider times a tenth of real ones, guardrail windows of 10 s and 30 s.");
+    screen::say(
+        "Hedgerow demo: everything on loopback, provider times a tenth of real ones, guardrail windows of 10 s and 30 s.",
+    );
     let stage = Stage::start(stage::address(args.listen), args.seed).await?;
     let played = play(&stage, &args, &mut screen, &report).await;
     let ended = stage.end().await;
     let story = played?;
     ended?;
     let limits = report::Limits { duplicates: 10.0, extra: 6.0 };
-    std::fs::write(&report, report::html(&story, &limits)).with_context(|| format!("{} could not be written", report.display()))?;
-    let held = conclude(&screen, &story);
+    std::fs::write(&report, report::html(&story, &limits))
+        .with_context(|| format!("{} could not be written", report.display()))?;
+    let held = conclude(&story);
     if args.json {
         let mut out = std::io::stdout().lock();
         serde_json::to_writer(&mut out, &story.summary)?;
@@ -89,9 +92,15 @@ pub async fn run(args: Args) -> anyhow::Result<bool> {
     Ok(held)
 }
 
-async fn play(stage: &Stage, args: &Args, screen: &mut Screen, report: &std::path::Path) -> anyhow::Result<Story> {
+async fn play(
+    stage: &Stage,
+    args: &Args,
+    screen: &mut Screen,
+    report: &std::path::Path,
+) -> anyhow::Result<Story> {
     let base_url = stage.running.base_url(FLEET).context("the fleet has no address")?;
-    let gateway: SocketAddr = base_url.trim_start_matches("http://").parse().context("the fleet's address is not an address")?;
+    let gateway: SocketAddr =
+        base_url.trim_start_matches("http://").parse().context("the fleet's address is not an address")?;
     let (traffic, mut outcomes) = Traffic::start(gateway, args.seed);
     let mut views = stage.running.views();
     let clock = Clock::start();
@@ -141,7 +150,9 @@ fn due(at: Duration, total: Duration, act: Option<Scene>, recorder: &Recorder) -
         (Some(Scene::Trip), _) if recorder.tripped() => Some(Scene::Recovery),
         (Some(Scene::Trip), _) if at < trip_ends + EXTENSION => Some(Scene::Trip),
         (Some(Scene::Recovery), _) if at < total => Some(Scene::Recovery),
-        (Some(Scene::Recovery), _) if !recorder.recovered() && at < total + 2 * EXTENSION => Some(Scene::Recovery),
+        (Some(Scene::Recovery), _) if !recorder.recovered() && at < total + 2 * EXTENSION => {
+            Some(Scene::Recovery)
+        }
         (Some(Scene::Recovery), _) => None,
         _ => Some(by_clock),
     }
@@ -168,7 +179,9 @@ async fn settle(
         loop {
             views.changed().await?;
             let view = views.borrow_and_update().clone();
-            let still = view.fleet(FLEET).is_none_or(|fleet| fleet.leaks != hedgerow_config::state::InFlight::default());
+            let still = view
+                .fleet(FLEET)
+                .is_none_or(|fleet| fleet.leaks != hedgerow_config::state::InFlight::default());
             if !still {
                 return anyhow::Ok(());
             }
@@ -178,13 +191,18 @@ async fn settle(
     timeout(SETTLE, quiet).await.unwrap_or(Ok(()))
 }
 
-fn conclude(screen: &Screen, story: &Story) -> bool {
+fn conclude(story: &Story) -> bool {
     let promises = verdict::promises(&story.summary);
-    screen.say("");
+    screen::say("");
     for promise in &promises {
-        screen.say(&format!("{}  {}: {}", if promise.holds { "held    " } else { "NOT HELD" }, promise.what, promise.value));
+        screen::say(&format!(
+            "{}  {}: {}",
+            if promise.holds { "held    " } else { "NOT HELD" },
+            promise.what,
+            promise.value
+        ));
     }
-    screen.say(&format!("report: {}", story.summary.report));
+    screen::say(&format!("report: {}", story.summary.report));
     promises.iter().all(|promise| promise.holds)
 }
 
@@ -201,7 +219,10 @@ struct Clock {
 }
 
 impl Clock {
-    #[expect(clippy::disallowed_methods, reason = "the shell of the demo reads the clock once and hands it on")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the shell of the demo reads the clock once and hands it on"
+    )]
     fn start() -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { started: Instant::now(), started_unix_ms: u64::try_from(unix.as_millis()).unwrap_or(0) }

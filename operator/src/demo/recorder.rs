@@ -65,7 +65,14 @@ impl Recorder {
     /// A recording that starts now.
     pub(crate) fn new(seed: u64, base_url: String, started_unix_ms: u64) -> Self {
         let story = Story { seed, base_url, ..Story::default() };
-        Self { story, started_unix_ms, scenes: Vec::new(), recent: Vec::new(), sheds_before: BTreeMap::new(), counts: Vec::new() }
+        Self {
+            story,
+            started_unix_ms,
+            scenes: Vec::new(),
+            recent: Vec::new(),
+            sheds_before: BTreeMap::new(),
+            counts: Vec::new(),
+        }
     }
 
     /// A scene starts at `at`, with what `view` shows as its base line.
@@ -95,12 +102,16 @@ impl Recorder {
             last.to = Duration::from_secs_f64(at_s.max(0.0));
             last.after = Snapshot::of(fleet);
         }
-        self.story.marks = view.decisions.iter().map(|entry| Mark {
-            at_s: self.seconds(entry.at_unix_ms),
-            cohort: entry.cohort.clone(),
-            to: entry.to.clone(),
-            line: entry.line.clone(),
-        }).collect();
+        self.story.marks = view
+            .decisions
+            .iter()
+            .map(|entry| Mark {
+                at_s: self.seconds(entry.at_unix_ms),
+                cohort: entry.cohort.clone(),
+                to: entry.to.clone(),
+                line: entry.line.clone(),
+            })
+            .collect();
         if self.scenes.last().is_some_and(|span| span.scene == Scene::Stragglers) {
             let delays = fleet.cohorts.first().map(|cohort| cohort.delays.as_slice()).unwrap_or_default();
             self.story.delays = delays.iter().map(|(route, delay)| (route.clone(), ms(*delay))).collect();
@@ -119,7 +130,10 @@ impl Recorder {
 
     /// Every cohort that was switched off is back in full.
     pub(crate) fn recovered(&self) -> bool {
-        self.story.points.last().is_some_and(|point| point.cohorts.iter().all(|cohort| cohort.state == "Active"))
+        self.story
+            .points
+            .last()
+            .is_some_and(|point| point.cohorts.iter().all(|cohort| cohort.state == "Active"))
     }
 
     /// Requests sent, failed and shed so far.
@@ -187,7 +201,12 @@ impl Recorder {
 
     fn shed(&self, from: Duration, to: Duration) -> BTreeMap<String, u64> {
         let mut shed = BTreeMap::from([("batch".to_owned(), 0), ("interactive".to_owned(), 0)]);
-        for lane in self.counts.iter().filter(|count| (from..to).contains(&count.due)).filter_map(|count| count.shed_in) {
+        for lane in self
+            .counts
+            .iter()
+            .filter(|count| (from..to).contains(&count.due))
+            .filter_map(|count| count.shed_in)
+        {
             *shed.entry(lane.to_owned()).or_default() += 1;
         }
         shed
@@ -195,10 +214,9 @@ impl Recorder {
 
     fn trip(&self, view: &View) -> Option<Trip> {
         let entry = view.decisions.iter().find(|entry| entry.to == "Suspended")?;
-        let recovered = view
-            .decisions
-            .iter()
-            .find(|later| later.at_unix_ms > entry.at_unix_ms && later.cohort == entry.cohort && later.to == "Active");
+        let recovered = view.decisions.iter().find(|later| {
+            later.at_unix_ms > entry.at_unix_ms && later.cohort == entry.cohort && later.to == "Active"
+        });
         Some(Trip {
             cohort: entry.cohort.clone(),
             breached_at: entry.breached_unix_ms.map(|at| self.seconds(at)),

@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     io::{self, IsTerminal, Write as _},
     time::Duration,
 };
@@ -43,11 +44,6 @@ impl Screen {
         Self { terminal: io::stderr().is_terminal(), decisions: 0 }
     }
 
-    /// A line that stays.
-    pub(crate) fn say(&self, line: &str) {
-        let _ = writeln!(io::stderr(), "{line}");
-    }
-
     /// Shows `frame`.
     pub(crate) fn show(&mut self, frame: &Frame<'_>) {
         let mut out = io::stderr().lock();
@@ -65,10 +61,20 @@ impl Screen {
     }
 }
 
+/// A line that stays.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 fn line(frame: &Frame<'_>) -> String {
     let shed: u64 = frame.shed.values().sum();
     let latency = frame.view.fleet(FLEET).map_or_else(String::new, |fleet| {
-        format!("first token p50 {} p99 {} (without* {})", time(fleet.first_token.p50), time(fleet.first_token.p99), time(fleet.without.p99))
+        format!(
+            "first token p50 {} p99 {} (without* {})",
+            time(fleet.first_token.p50),
+            time(fleet.first_token.p99),
+            time(fleet.without.p99)
+        )
     });
     format!(
         "{:5.1} s  {:<10}  requests {:>6}  failed {}  shed {shed}  {latency}",
@@ -102,7 +108,7 @@ fn table(frame: &Frame<'_>) -> String {
     let started = frame.view.at_unix_ms.saturating_sub(u64::try_from(frame.at.as_millis()).unwrap_or(0));
     for entry in recent {
         let at = Duration::from_millis(entry.at_unix_ms.saturating_sub(started));
-        text.push_str(&format!("\n{} guardrail  {}", clock(at), entry.line));
+        let _ = write!(text, "\n{} guardrail  {}", clock(at), entry.line);
     }
     text.push('\n');
     text
@@ -156,8 +162,15 @@ fn cohort_row(cohort: &CohortView) -> String {
 }
 
 fn lane_row(lane: &LaneView) -> String {
-    let hint = if lane.last_retry_after_s > 0 { format!("   last Retry-After {} s", lane.last_retry_after_s) } else { String::new() };
-    format!("{:<14} {:>5}  {:>9}  {:>6}  {:>5}{hint}\n", lane.name, lane.limit, lane.in_flight, lane.queued, lane.shed)
+    let hint = if lane.last_retry_after_s > 0 {
+        format!("   last Retry-After {} s", lane.last_retry_after_s)
+    } else {
+        String::new()
+    };
+    format!(
+        "{:<14} {:>5}  {:>9}  {:>6}  {:>5}{hint}\n",
+        lane.name, lane.limit, lane.in_flight, lane.queued, lane.shed
+    )
 }
 
 /// Minutes and seconds.

@@ -70,7 +70,8 @@ impl Scene {
 
     /// Start and end for a demo of `total`.
     pub fn span(self, total: Duration) -> (Duration, Duration) {
-        let before: u64 = Self::ALL.iter().take_while(|scene| **scene != self).map(|scene| scene.share()).sum();
+        let before: u64 =
+            Self::ALL.iter().take_while(|scene| **scene != self).map(|scene| scene.share()).sum();
         let at = |percent: u64| total * u32::try_from(percent).unwrap_or(100) / 100;
         (at(before), at(before + self.share()))
     }
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_scenes_fill_the_demo_without_gap_or_overlap() {
-        let total = Duration::from_secs(60);
+        let total = Duration::from_mins(1);
         let mut end = Duration::ZERO;
         for scene in Scene::ALL {
             let (from, to) = scene.span(total);

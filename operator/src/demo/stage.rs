@@ -45,7 +45,9 @@ impl Stage {
                 profile: script::profile(Scene::Baseline, region),
                 ..ProviderConfig::new(region.name(), Dialect::OpenAi)
             };
-            let provider = Provider::start(config).await.with_context(|| format!("provider {} did not start", region.name()))?;
+            let provider = Provider::start(config)
+                .await
+                .with_context(|| format!("provider {} did not start", region.name()))?;
             providers.push((region, provider));
         }
         let directory = std::env::temp_dir().join(format!("hedgerow-demo-{}", std::process::id()));
@@ -90,7 +92,8 @@ pub(crate) fn address(asked: Option<SocketAddr>) -> SocketAddr {
 }
 
 fn write_files(directory: &Path, providers: &[(Region, Provider)]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(directory).with_context(|| format!("{} could not be made", directory.display()))?;
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("{} could not be made", directory.display()))?;
     for (name, text) in FILES {
         let mut text = (*text).to_owned();
         for (region, provider) in providers {
@@ -124,7 +127,8 @@ mod tests {
     #[test]
     fn each_route_of_the_demo_gets_the_port_of_its_provider() {
         for region in Region::ALL {
-            let (_, text) = FILES.iter().find(|(name, _)| *name == format!("{}.yaml", region.name())).unwrap();
+            let (_, text) =
+                FILES.iter().find(|(name, _)| *name == format!("{}.yaml", region.name())).unwrap();
             let changed = with_endpoint(text, "http://127.0.0.1:4242");
             assert_eq!(changed.matches("http://127.0.0.1:4242").count(), 1, "{}", region.name());
             assert_eq!(changed.lines().count(), text.lines().count());

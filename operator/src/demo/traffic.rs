@@ -36,7 +36,10 @@ impl Traffic {
         let json = |name: &str, first_token_ms| {
             // Short answers: a complete answer can only be raced for as long as it is not mostly generation.
             let order = Marker { first_token_ms, tokens: Some(JSON_TOKENS), ..Marker::default() };
-            TrafficClass { order: order.text(), ..class(name, RequestKind::ChatJson, JSON_MODEL, "interactive") }
+            TrafficClass {
+                order: order.text(),
+                ..class(name, RequestKind::ChatJson, JSON_MODEL, "interactive")
+            }
         };
         let mut classes = vec![
             silent(class("chat-stream", RequestKind::ChatStream, STREAM_MODEL, "interactive")),

@@ -29,8 +29,12 @@ pub fn promises(summary: &Summary) -> Vec<Promise> {
         },
         tail(summary),
         median(summary),
-        bounded(summary, "duplicates at most 8 % in every scene but trip", 8.0, |scene| scene.duplicate_percent),
-        bounded(summary, "spend on lost races at most 1.5 % in every scene but trip", 1.5, |scene| scene.lost_race_percent),
+        bounded(summary, "duplicates at most 8 % in every scene but trip", 8.0, |scene| {
+            scene.duplicate_percent
+        }),
+        bounded(summary, "spend on lost races at most 1.5 % in every scene but trip", 1.5, |scene| {
+            scene.lost_race_percent
+        }),
         lanes(summary),
     ];
     all.extend(guardrail(summary));
@@ -48,7 +52,10 @@ fn tail(summary: &Summary) -> Promise {
     let pair = scene.and_then(|scene| Some((scene.p99_ms?, scene.p99_unhedged_ms?)));
     Promise {
         what: "stragglers: p99 first token at most half of what it would be without hedging".into(),
-        value: pair.map_or_else(|| "not measured".into(), |(with, without)| format!("{with:.0} ms against {without:.0} ms")),
+        value: pair.map_or_else(
+            || "not measured".into(),
+            |(with, without)| format!("{with:.0} ms against {without:.0} ms"),
+        ),
         holds: pair.is_some_and(|(with, without)| with <= 0.5 * without),
     }
 }
@@ -58,12 +65,20 @@ fn median(summary: &Summary) -> Promise {
     let pair = scene.and_then(|scene| Some((scene.p50_ms?, scene.p50_unhedged_ms?)));
     Promise {
         what: "stragglers: the median moves by at most 3 %".into(),
-        value: pair.map_or_else(|| "not measured".into(), |(with, without)| format!("{with:.1} ms against {without:.1} ms")),
+        value: pair.map_or_else(
+            || "not measured".into(),
+            |(with, without)| format!("{with:.1} ms against {without:.1} ms"),
+        ),
         holds: pair.is_some_and(|(with, without)| (with - without).abs() <= 0.03 * without),
     }
 }
 
-fn bounded(summary: &Summary, what: &str, limit: f64, figure: fn(&super::story::SceneSummary) -> f64) -> Promise {
+fn bounded(
+    summary: &Summary,
+    what: &str,
+    limit: f64,
+    figure: fn(&super::story::SceneSummary) -> f64,
+) -> Promise {
     let worst = summary
         .scenes
         .iter()
@@ -72,7 +87,10 @@ fn bounded(summary: &Summary, what: &str, limit: f64, figure: fn(&super::story::
         .max_by(|a, b| a.0.total_cmp(&b.0));
     Promise {
         what: what.into(),
-        value: worst.map_or_else(|| "not measured".into(), |(value, name)| format!("at most {value:.1} %, in {name}")),
+        value: worst.map_or_else(
+            || "not measured".into(),
+            |(value, name)| format!("at most {value:.1} %, in {name}"),
+        ),
         holds: worst.is_some_and(|(value, _)| value <= limit),
     }
 }
@@ -96,7 +114,15 @@ fn guardrail(summary: &Summary) -> [Promise; 2] {
             what: "the guardrail switches the cohort off within 20 s of the breach".into(),
             value: trip.map_or_else(
                 || "no trip".into(),
-                |trip| format!("{} after {:.1} s: {} at {:.1} %", trip.cohort, took.unwrap_or(f64::NAN), trip.signal, trip.value.unwrap_or(f64::NAN)),
+                |trip| {
+                    format!(
+                        "{} after {:.1} s: {} at {:.1} %",
+                        trip.cohort,
+                        took.unwrap_or(f64::NAN),
+                        trip.signal,
+                        trip.value.unwrap_or(f64::NAN)
+                    )
+                },
             ),
             holds: took.is_some_and(|seconds| (0.0..=TRIP_SECONDS).contains(&seconds)),
         },
@@ -127,7 +153,12 @@ mod tests {
             requests: 10,
             scenes: Scene::ALL.into_iter().map(scene).collect(),
             shed: [("batch".to_owned(), 3)].into(),
-            guardrail: Some(Trip { breached_at: Some(40.0), tripped_at: 44.0, recovered_at: Some(55.0), ..Trip::default() }),
+            guardrail: Some(Trip {
+                breached_at: Some(40.0),
+                tripped_at: 44.0,
+                recovered_at: Some(55.0),
+                ..Trip::default()
+            }),
             ..Summary::default()
         }
     }
@@ -138,15 +169,19 @@ mod tests {
         assert!(broken.is_empty(), "{broken:?}");
     }
 
+    type Spoil = (&'static str, fn(&mut Summary));
+
     #[test]
     fn each_promise_can_break() {
-        let breaks: [(&str, fn(&mut Summary)); 9] = [
+        let breaks: [Spoil; 9] = [
             ("fails", |summary| summary.failed = 1),
             ("p99", |summary| summary.scenes[1].p99_ms = Some(281.0)),
             ("median", |summary| summary.scenes[1].p50_ms = Some(63.0)),
             ("duplicates", |summary| summary.scenes[2].duplicate_percent = 8.1),
             ("lost races", |summary| summary.scenes[2].lost_race_percent = 1.6),
-            ("batch", |summary| summary.shed = [("interactive".to_owned(), 1), ("batch".to_owned(), 1)].into()),
+            ("batch", |summary| {
+                summary.shed = [("interactive".to_owned(), 1), ("batch".to_owned(), 1)].into();
+            }),
             ("20 s", |summary| summary.guardrail.as_mut().unwrap().tripped_at = 61.0),
             ("trial", |summary| summary.guardrail.as_mut().unwrap().recovered_at = None),
             ("leaked", |summary| summary.leaks.permits = 1),

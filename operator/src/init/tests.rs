@@ -56,7 +56,7 @@ fn keys_are_in_files_that_only_their_owner_reads_and_nowhere_else() {
         assert_eq!(["sk-one", "sk-two", "three"].contains(&text.as_str()), secret, "{}", path.display());
         assert_eq!(
             secret,
-            fs::metadata(&path).unwrap().permissions().mode() & 0o077 == 0,
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777 == 0o600,
             "{}",
             path.display()
         );

@@ -106,8 +106,10 @@ impl Chart {
         mut mesh: plotters::chart::MeshStyle<'a, '_, X, Y, SVGBackend<'a>>,
     ) -> Result<(), String>
     where
-        X: plotters::coord::ranged1d::Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
-        Y: plotters::coord::ranged1d::Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+        X: plotters::coord::ranged1d::Ranged<ValueType = f64>
+            + plotters::coord::ranged1d::ValueFormatter<f64>,
+        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>
+            + plotters::coord::ranged1d::ValueFormatter<f64>,
     {
         mesh.axis_style(GRID)
             .bold_line_style(GRID)
@@ -138,54 +140,61 @@ impl Chart {
         for (name, at) in &self.thresholds {
             let line = PathElement::new([(x.start, *at), (x.end, *at)], RED.stroke_width(1));
             chart.draw_series([line]).map_err(said)?;
-            self.beside(chart, name, (x.end, *at), RED)?;
+            beside(chart, name, (x.end, *at), RED)?;
         }
         for (name, at) in self.moments.iter().filter(|(_, at)| x.contains(at)) {
-            chart.draw_series([PathElement::new([(*at, y.start), (*at, y.end)], INK.mix(0.35).stroke_width(1))]).map_err(said)?;
+            chart
+                .draw_series([PathElement::new(
+                    [(*at, y.start), (*at, y.end)],
+                    INK.mix(0.35).stroke_width(1),
+                )])
+                .map_err(said)?;
             let style = ("sans-serif", 11).into_font().color(&INK);
-            chart.draw_series([EmptyElement::at((*at, y.end)) + Text::new(name.clone(), (4, 0), style)]).map_err(said)?;
+            chart
+                .draw_series([EmptyElement::at((*at, y.end)) + Text::new(name.clone(), (4, 0), style)])
+                .map_err(said)?;
         }
         for series in &self.series {
-            self.line(chart, series)?;
+            line(chart, series)?;
         }
         Ok(())
     }
+}
 
-    fn line<'a, Y>(
-        &self,
-        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
-        series: &Series,
-    ) -> Result<(), String>
-    where
-        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
-    {
-        let style = series.colour.stroke_width(2);
-        for run in series.points.split(|(_, y)| y.is_none()) {
-            let points = run.iter().filter_map(|(x, y)| Some((*x, (*y)?)));
-            if series.dashed {
-                chart.draw_series(DashedLineSeries::new(points, 6, 4, style)).map_err(said)?;
-            } else {
-                chart.draw_series(LineSeries::new(points, style)).map_err(said)?;
-            }
+/// One series with its gaps and its name.
+fn line<'a, Y>(
+    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+    series: &Series,
+) -> Result<(), String>
+where
+    Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+{
+    let style = series.colour.stroke_width(2);
+    for run in series.points.split(|(_, y)| y.is_none()) {
+        let points = run.iter().filter_map(|(x, y)| Some((*x, (*y)?)));
+        if series.dashed {
+            chart.draw_series(DashedLineSeries::new(points, 6, 4, style)).map_err(said)?;
+        } else {
+            chart.draw_series(LineSeries::new(points, style)).map_err(said)?;
         }
-        let last = series.points.iter().rev().find_map(|(x, y)| Some((*x, (*y)?)));
-        last.map_or(Ok(()), |at| self.beside(chart, &series.name, at, series.colour))
     }
+    let last = series.points.iter().rev().find_map(|(x, y)| Some((*x, (*y)?)));
+    last.map_or(Ok(()), |at| beside(chart, &series.name, at, series.colour))
+}
 
-    fn beside<'a, Y>(
-        &self,
-        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
-        name: &str,
-        at: (f64, f64),
-        colour: RGBColor,
-    ) -> Result<(), String>
-    where
-        Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
-    {
-        let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
-        let label = EmptyElement::at(at) + Text::new(format!(" {name}"), (4, 0), style);
-        chart.plotting_area().draw(&label).map_err(said)
-    }
+/// A name at the right end of what it names.
+fn beside<'a, Y>(
+    chart: &ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+    name: &str,
+    at: (f64, f64),
+    colour: RGBColor,
+) -> Result<(), String>
+where
+    Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
+{
+    let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+    let label = EmptyElement::at(at) + Text::new(format!(" {name}"), (4, 0), style);
+    chart.plotting_area().draw(&label).map_err(said)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the library's formatters take references")]
@@ -225,7 +234,15 @@ mod tests {
     #[test]
     fn a_picture_names_its_axes_and_has_no_fixed_ink() {
         let svg = chart(vec![(0.0, Some(3.0)), (1.0, None), (2.0, Some(5.0))]).svg();
-        for part in ["time in s", "first token in ms", "limit", "trip", "with", "currentColor", "first token &amp; more"] {
+        for part in [
+            "time in s",
+            "first token in ms",
+            "limit",
+            "trip",
+            "with",
+            "currentColor",
+            "first token &amp; more",
+        ] {
             assert!(svg.contains(part), "{part} is missing: {svg}");
         }
         assert!(!svg.contains("#010203") && !svg.contains("#000000"), "{svg}");

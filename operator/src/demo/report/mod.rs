@@ -28,7 +28,9 @@ pub struct Limits {
 /// The page.
 pub fn html(story: &Story, limits: &Limits) -> String {
     let mut figures = vec![latency(story), distribution(story)];
-    figures.push(rate(story, "Duplicates", "hedges per 100 requests", limits.duplicates, |cohort| cohort.duplicates));
+    figures.push(rate(story, "Duplicates", "hedges per 100 requests", limits.duplicates, |cohort| {
+        cohort.duplicates
+    }));
     figures.push(rate(story, "Extra spend", "extra spend in percent", limits.extra, |cohort| cohort.extra));
     figures.push(routing(story));
     figures.extend(lanes(story));
@@ -39,7 +41,13 @@ fn scenes(story: &Story) -> Vec<(String, f64)> {
     story.summary.scenes.iter().map(|scene| (scene.name.to_owned(), scene.from_s)).collect()
 }
 
-fn series(name: &str, colour: plotters::style::RGBColor, dashed: bool, story: &Story, value: impl Fn(&Point) -> Option<f64>) -> Series {
+fn series(
+    name: &str,
+    colour: plotters::style::RGBColor,
+    dashed: bool,
+    story: &Story,
+    value: impl Fn(&Point) -> Option<f64>,
+) -> Series {
     let points = story.points.iter().map(|point| (point.at_s, value(point))).collect();
     Series { name: name.to_owned(), colour, dashed, points }
 }
@@ -85,10 +93,7 @@ fn distribution(story: &Story) -> Figure {
         title: "Distribution of first tokens while calls straggle".into(),
         x: "first token in ms",
         y: "slower requests in percent",
-        series: vec![
-            curve("with", BLUE, false, &story.with),
-            curve("without", ORANGE, true, &story.without),
-        ],
+        series: vec![curve("with", BLUE, false, &story.with), curve("without", ORANGE, true, &story.without)],
         thresholds: Vec::new(),
         moments: story.delays.iter().map(|(route, ms)| (format!("delay of {route}"), *ms)).collect(),
         shaded: Vec::new(),
@@ -104,10 +109,15 @@ fn rate(
     limit: f64,
     value: fn(&super::story::CohortPoint) -> Option<f64>,
 ) -> Figure {
-    let names = story.points.last().map_or(Vec::new(), |point| point.cohorts.iter().map(|cohort| cohort.name.clone()).collect());
+    let names = story
+        .points
+        .last()
+        .map_or(Vec::new(), |point| point.cohorts.iter().map(|cohort| cohort.name.clone()).collect());
     let colours = [BLUE, ORANGE, GREEN];
     let lines = names.iter().zip(colours).map(|(name, colour)| {
-        series(name, colour, false, story, |point| point.cohorts.iter().find(|cohort| cohort.name == *name).and_then(value))
+        series(name, colour, false, story, |point| {
+            point.cohorts.iter().find(|cohort| cohort.name == *name).and_then(value)
+        })
     });
     let suspended = suspended(story);
     let see = match (&story.summary.guardrail, suspended.is_empty()) {
@@ -155,14 +165,23 @@ fn suspended(story: &Story) -> Vec<Range<f64>> {
 }
 
 fn routing(story: &Story) -> Figure {
-    let names: Vec<String> = story.points.last().map_or(Vec::new(), |point| point.shares.iter().map(|(name, _)| name.clone()).collect());
+    let names: Vec<String> = story
+        .points
+        .last()
+        .map_or(Vec::new(), |point| point.shares.iter().map(|(name, _)| name.clone()).collect());
     let lines = names.iter().zip([BLUE, ORANGE, GREEN, RED]).map(|(name, colour)| {
-        series(name, colour, false, story, |point| point.shares.iter().find(|(route, _)| route == name).map(|(_, share)| *share))
+        series(name, colour, false, story, |point| {
+            point.shares.iter().find(|(route, _)| route == name).map(|(_, share)| *share)
+        })
     });
     let slow = story.summary.scene(Scene::SlowRegion).map(|scene| scene.from_s..scene.to_s);
     let least = slow.and_then(|span| {
         let inside = story.points.iter().filter(|point| span.contains(&point.at_s));
-        inside.filter_map(|point| point.shares.iter().find(|(route, _)| route == "region-b").map(|(_, share)| *share)).min_by(f64::total_cmp)
+        inside
+            .filter_map(|point| {
+                point.shares.iter().find(|(route, _)| route == "region-b").map(|(_, share)| *share)
+            })
+            .min_by(f64::total_cmp)
     });
     let see = least.map_or_else(
         || "Shares were not measured.".to_owned(),

@@ -35,7 +35,13 @@ pub(super) fn page(story: &Story, figures: &[Figure]) -> String {
     html.push_str("\"Without\" is the Kaplan-Meier estimate of what primaries alone would have given.</p>\n");
     html.push_str(&scene_table(summary));
     for figure in figures {
-        let _ = write!(html, "<h2>{}</h2>\n<p class=\"see\">{}</p>\n{}\n", figure.title, escaped(&figure.see), figure.svg);
+        let _ = write!(
+            html,
+            "<h2>{}</h2>\n<p class=\"see\">{}</p>\n{}\n",
+            figure.title,
+            escaped(&figure.see),
+            figure.svg
+        );
     }
     html.push_str("<h2>Decisions</h2>\n");
     html.push_str(&decisions(story));
@@ -51,7 +57,9 @@ pub(super) fn page(story: &Story, figures: &[Figure]) -> String {
 fn lead(story: &Story) -> String {
     let summary = &story.summary;
     let tail = match (summary.p99_ms, summary.p99_unhedged_ms) {
-        (Some(with), Some(without)) => format!("p99 first token {with:.0} ms, without hedging {without:.0} ms (estimate)"),
+        (Some(with), Some(without)) => {
+            format!("p99 first token {with:.0} ms, without hedging {without:.0} ms (estimate)")
+        }
         _ => "first tokens were not measured".to_owned(),
     };
     format!(
@@ -74,7 +82,10 @@ fn promise_table(promises: &[Promise]) -> String {
             escaped(&promise.value)
         )
     });
-    format!("<table>\n<tr><th>Promise</th><th>Measured</th><th></th></tr>\n{}</table>\n", rows.collect::<String>())
+    format!(
+        "<table>\n<tr><th>Promise</th><th>Measured</th><th></th></tr>\n{}</table>\n",
+        rows.collect::<String>()
+    )
 }
 
 fn scene_table(summary: &Summary) -> String {
@@ -86,7 +97,8 @@ fn scene_table(summary: &Summary) -> String {
 
 fn scene_row(scene: &SceneSummary) -> String {
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.0}"));
-    let shed: Vec<String> = scene.shed.iter().filter(|(_, n)| **n > 0).map(|(lane, n)| format!("{n} {lane}")).collect();
+    let shed: Vec<String> =
+        scene.shed.iter().filter(|(_, n)| **n > 0).map(|(lane, n)| format!("{n} {lane}")).collect();
     format!(
         "<tr><td>{}</td><td>{:.0} to {:.0}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
          <td>{:.1} %</td><td>{:.1} %</td><td>{}</td></tr>\n",
@@ -109,10 +121,9 @@ fn decisions(story: &Story) -> String {
     if story.marks.is_empty() {
         return "<p class=\"empty\">No guardrail decision was taken.</p>\n".to_owned();
     }
-    let rows = story
-        .marks
-        .iter()
-        .map(|mark| format!("<tr><td>{:.1} s</td><td class=\"words\">{}</td></tr>\n", mark.at_s, escaped(&mark.line)));
+    let rows = story.marks.iter().map(|mark| {
+        format!("<tr><td>{:.1} s</td><td class=\"words\">{}</td></tr>\n", mark.at_s, escaped(&mark.line))
+    });
     format!("<table>\n<tr><th>At</th><th>Decision</th></tr>\n{}</table>\n", rows.collect::<String>())
 }
 

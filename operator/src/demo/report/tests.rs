@@ -10,20 +10,38 @@ fn story() -> Story {
         p50: Some(61.0),
         p99: Some(180.0),
         p99_without: (second > 5).then_some(540.0),
-        cohorts: vec![CohortPoint { name: "chat-json".into(), state: state(second).into(), duplicates: Some(5.0), extra: Some(1.0) }],
+        cohorts: vec![CohortPoint {
+            name: "chat-json".into(),
+            state: state(second).into(),
+            duplicates: Some(5.0),
+            extra: Some(1.0),
+        }],
         lanes: vec![LanePoint { name: "batch".into(), limit: 16.0, in_flight: 9.0, shed: 2.0 }],
         shares: vec![("region-a".into(), 80.0), ("region-b".into(), 20.0)],
     });
     let mut story = Story {
         points: points.collect(),
-        marks: vec![Mark { at_s: 40.0, cohort: "chat-json".into(), to: "Suspended".into(), line: "chat-json <suspended>".into() }],
+        marks: vec![Mark {
+            at_s: 40.0,
+            cohort: "chat-json".into(),
+            to: "Suspended".into(),
+            line: "chat-json <suspended>".into(),
+        }],
         with: vec![(60.0, 50.0), (180.0, 99.0)],
         without: vec![(60.0, 50.0), (540.0, 99.0)],
         delays: vec![("region-a".into(), 110.0)],
         ..Story::default()
     };
-    story.summary.scenes = Scene::ALL.iter().map(|scene| SceneSummary { name: scene.name(), ..SceneSummary::default() }).collect();
-    story.summary.guardrail = Some(Trip { cohort: "chat-json".into(), signal: "duplicateRate".into(), tripped_at: 40.0, ..Trip::default() });
+    story.summary.scenes = Scene::ALL
+        .iter()
+        .map(|scene| SceneSummary { name: scene.name(), ..SceneSummary::default() })
+        .collect();
+    story.summary.guardrail = Some(Trip {
+        cohort: "chat-json".into(),
+        signal: "duplicateRate".into(),
+        tripped_at: 40.0,
+        ..Trip::default()
+    });
     story
 }
 
@@ -33,7 +51,8 @@ fn the_page_is_self_contained_and_escapes_what_it_was_told() {
     assert!(html.contains("chat-json &lt;suspended&gt;"));
     assert_eq!(html.matches("<svg ").count(), 6, "a picture each, but for the lane that was not measured");
     for outside in ["http://", "https://", "<script", "src="] {
-        let found = html.match_indices(outside).find(|(at, _)| !html[*at..].starts_with("http://www.w3.org/"));
+        let found =
+            html.match_indices(outside).find(|(at, _)| !html[*at..].starts_with("http://www.w3.org/"));
         assert!(found.is_none(), "{outside} at {found:?}");
     }
 }

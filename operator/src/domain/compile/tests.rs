@@ -15,7 +15,7 @@ fn route(name: &str, model: &str) -> Route {
     Object::local(Kind::ProviderRoute, LOCAL, name, spec)
 }
 
-fn policy(name: &str, spec: serde_json::Value) -> Policy {
+fn policy(name: &str, spec: &serde_json::Value) -> Policy {
     let mut whole = json!({ "gateway": "default" });
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     Object::local(Kind::HedgePolicy, LOCAL, name, serde_json::from_value(whole).unwrap())
@@ -37,7 +37,7 @@ fn the_257th_route_by_name_is_refused_and_the_fleet_runs() {
 #[test]
 fn a_fleet_without_a_valid_route_is_not_usable() {
     let compiled = compile(
-        &snapshot(vec![], vec![policy("p", json!({ "cohorts": [{ "name": "a" }] }))]),
+        &snapshot(vec![], vec![policy("p", &json!({ "cohorts": [{ "name": "a" }] }))]),
         &Latches::new(),
     );
     assert!(!compiled.usable);
@@ -50,11 +50,11 @@ fn a_policy_rules_the_budget_of_every_model_that_its_cohorts_take() {
     let policies = vec![
         policy(
             "all",
-            json!({ "priority": 1, "budget": { "ratioPercent": 1 }, "cohorts": [{ "name": "all" }] }),
+            &json!({ "priority": 1, "budget": { "ratioPercent": 1 }, "cohorts": [{ "name": "all" }] }),
         ),
         policy(
             "one",
-            json!({
+            &json!({
                 "budget": { "ratioPercent": 2 },
                 "cohorts": [{ "name": "one", "match": { "models": ["a"] } }, { "name": "any", "match": { "models": ["*"] } }],
             }),
@@ -93,7 +93,7 @@ fn the_decision_follows_mode_and_latch_and_the_stricter_one_wins() {
 #[test]
 fn a_latch_reaches_the_cohort_that_it_belongs_to() {
     let policies =
-        vec![policy("p", json!({ "mode": "Enforce", "cohorts": [{ "name": "a" }, { "name": "b" }] }))];
+        vec![policy("p", &json!({ "mode": "Enforce", "cohorts": [{ "name": "a" }, { "name": "b" }] }))];
     let key = CohortKey { policy: "p".to_owned(), cohort: "b".to_owned() };
     let latches =
         Latches::from([(key, Latch { state: State::Suspended, transition: 3, ..Latch::default() })]);
@@ -115,7 +115,7 @@ fn an_object_keeps_its_uid_over_restarts_and_has_another_in_another_namespace() 
 
 #[test]
 fn what_is_written_can_be_read_by_a_gateway() {
-    let policies = vec![policy("p", json!({ "cohorts": [{ "name": "a" }] }))];
+    let policies = vec![policy("p", &json!({ "cohorts": [{ "name": "a" }] }))];
     let config = compile(&snapshot(vec![route("r", "m")], policies), &Latches::new()).config;
     assert_eq!(GatewayConfig::read(&config.write()).unwrap(), config);
 }

@@ -103,7 +103,7 @@ fn aliases_are_expanded_but_not_into_a_bomb() {
     let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
     for level in 1..9 {
         let item = format!("*a{}", level - 1);
-        bomb += &format!("a{level}: &a{level} [{}]\n", vec![item; 10].join(","));
+        bomb.extend([format!("a{level}: &a{level} [{}]\n", vec![item; 10].join(","))]);
     }
     assert_eq!(stopped(&bomb).0, "yaml/size");
 }
