@@ -5,6 +5,8 @@
 //! The real router, race and relay over scripted transports in paused time: an hour of waiting takes milliseconds, and a
 //! seed is a schedule.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod script;
 
 use std::{sync::Arc, time::Duration};

@@ -17,11 +17,11 @@ fn root() -> PathBuf {
 fn cases(tool: &str) -> Vec<(String, String)> {
     let directory = root().join("testdata").join(tool);
     let mut cases: Vec<_> = fs::read_dir(directory)
-        .unwrap()
+        .expect("testdata is in the tree")
         .filter_map(|entry| {
-            let path = entry.unwrap().path();
+            let path = entry.expect("a readable entry").path();
             let case = path.file_name()?.to_str()?.strip_suffix(".in.yaml")?.to_owned();
-            Some((case, fs::read_to_string(&path).unwrap()))
+            Some((case, fs::read_to_string(&path).expect("a readable case")))
         })
         .collect();
     cases.sort();
@@ -33,7 +33,7 @@ fn cases(tool: &str) -> Vec<(String, String)> {
 fn golden(tool: &str, file: &str, actual: &str) {
     let path = root().join("testdata").join(tool).join(file);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, actual).unwrap();
+        fs::write(&path, actual).expect("a writable tree");
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert!(expected == actual, "{} differs; UPDATE_GOLDEN=1 rewrites it. Now:\n{actual}", path.display());
@@ -70,8 +70,10 @@ fn compilation_applies_every_default_and_judges_every_object() {
 /// The directories of examples, each of which is applied as a whole.
 fn example_directories() -> Vec<Vec<PathBuf>> {
     let examples = root().join("../crds/examples");
-    let (directories, files): (Vec<_>, Vec<_>) =
-        fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).partition(|path| path.is_dir());
+    let (directories, files): (Vec<_>, Vec<_>) = fs::read_dir(examples)
+        .expect("examples are in the tree")
+        .map(|entry| entry.expect("a readable entry").path())
+        .partition(|path| path.is_dir());
     directories.into_iter().map(|directory| vec![directory]).chain([files]).collect()
 }
 

@@ -185,7 +185,7 @@ impl Runtime {
         match self.transports.open(&route.config) {
             Ok(transport) => route.transport.store(Arc::new(transport)),
             Err(error) => {
-                tracing::warn!(%error, "the route keeps its connections and the CA they were made with")
+                tracing::warn!(%error, "the route keeps its connections and the CA they were made with");
             }
         }
     }

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_hold_lasts_as_long_as_it_says() {
-        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(duration("1h30m"), Ok(Duration::from_mins(90)));
         assert!(duration("0s").is_err() && duration("soon").is_err());
     }
 }

@@ -1,5 +1,8 @@
 //! One gateway in this process, over real sockets, in front of scripted providers.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests over real sockets read the real clock")]
+
 mod hedge;
 mod input;
 mod keys;
