@@ -143,7 +143,7 @@ async fn whoever_fails_or_leaves_when_nothing_is_lost_and_nothing_is_mixed() {
             }
         }
         // Audited losers may go on for 30 s.
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(pod.runtime.in_flight(), InFlight::default(), "batch {batch}");
         assert_eq!(pod.script.open(), 0, "batch {batch}: attempts still open at the providers");
     }
