@@ -54,7 +54,7 @@ impl Stand {
             }
         };
         tokio::time::timeout(SOON, listening).await.expect("an open traffic port");
-        let client = reqwest::Client::builder().timeout(Duration::from_secs(60)).build().unwrap();
+        let client = reqwest::Client::builder().timeout(Duration::from_mins(1)).build().unwrap();
         Self { running, client, _directory: directory }
     }
 
