@@ -40,7 +40,7 @@ struct Port {
     served: JoinHandle<()>,
 }
 
-async fn open(limits: Limits) -> Port {
+fn open(limits: Limits) -> Port {
     let (closing, go) = (Closing::default(), Arc::new(Semaphore::new(0)));
     let (arrives, arrived) = mpsc::unbounded_channel();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -112,7 +112,7 @@ fn get(address: SocketAddr, path: &str) -> Request<Empty<Bytes>> {
 
 #[tokio::test]
 async fn one_port_speaks_http_1_and_h2c() {
-    let port = open(Limits::default()).await;
+    let port = open(Limits::default());
     let text = within(exchange(port.address, "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")).await;
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("ok"), "{text}");
     let mut sender = h2c(port.address).await;
@@ -123,7 +123,7 @@ async fn one_port_speaks_http_1_and_h2c() {
 
 #[tokio::test]
 async fn a_method_that_arrives_byte_by_byte_is_still_understood() {
-    let port = open(Limits::default()).await;
+    let port = open(Limits::default());
     let mut socket = TcpStream::connect(port.address).await.unwrap();
     socket.set_nodelay(true).unwrap();
     for byte in b"PUT / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n" {
@@ -137,8 +137,8 @@ async fn a_method_that_arrives_byte_by_byte_is_still_understood() {
 
 #[tokio::test]
 async fn too_many_or_too_large_headers_are_answered_431() {
-    let port = open(Limits::default()).await;
-    let many = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect::<String>();
+    let port = open(Limits::default());
+    let many = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect::<Vec<_>>().concat();
     let large = format!("x: {}\r\n", "y".repeat(70_000));
     for headers in [many, large] {
         let request = format!("GET / HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
@@ -151,7 +151,7 @@ async fn too_many_or_too_large_headers_are_answered_431() {
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_closed_after_its_time() {
-    let port = open(Limits { head_timeout: Duration::from_millis(100), ..Limits::default() }).await;
+    let port = open(Limits { head_timeout: Duration::from_millis(100), ..Limits::default() });
     for start in ["GET / HTTP/1.1\r\nhost: a\r\nx: ", "P", "PRI", ""] {
         let text = within(exchange(port.address, start)).await;
         assert!(!text.contains("200 OK"), "{start:?}: {text}");
@@ -160,7 +160,7 @@ async fn a_head_that_never_ends_is_closed_after_its_time() {
 
 #[tokio::test]
 async fn beyond_the_connection_limit_clients_wait_for_a_place() {
-    let port = open(Limits { connections: 1, ..Limits::default() }).await;
+    let port = open(Limits { connections: 1, ..Limits::default() });
     let mut first = TcpStream::connect(port.address).await.unwrap();
     first.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     let mut seen = [0; 17];
@@ -176,7 +176,7 @@ async fn beyond_the_connection_limit_clients_wait_for_a_place() {
 
 #[tokio::test]
 async fn a_closing_port_finishes_running_requests_and_takes_no_new_connection() {
-    let mut port = open(Limits::default()).await;
+    let mut port = open(Limits::default());
     let mut running = TcpStream::connect(port.address).await.unwrap();
     running.write_all(b"GET /wait HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     let mut idle = TcpStream::connect(port.address).await.unwrap();
@@ -210,7 +210,7 @@ async fn a_closing_port_finishes_running_requests_and_takes_no_new_connection() 
 
 #[tokio::test]
 async fn cutting_the_port_polls_every_body_so_that_it_can_end_itself() {
-    let port = open(Limits::default()).await;
+    let port = open(Limits::default());
     let mut plain = TcpStream::connect(port.address).await.unwrap();
     plain.write_all(b"GET /endless HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     let mut seen = [0; 17];

@@ -18,7 +18,8 @@ async fn a_request_arrives_whole_with_the_endpoints_host_and_a_length() {
         answer(&mut socket, "hello").await;
         (request, socket)
     };
-    let ((request, _socket), response) = within(async { tokio::join!(peer, send(&upstream)) }).await;
+    let ((request, _socket), response) =
+        within(Box::pin(async { tokio::join!(peer, send(&upstream)) })).await;
     assert_eq!(text(response.unwrap()).await, "hello");
     assert!(request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{request}");
     let lower = request.to_ascii_lowercase();

@@ -39,7 +39,7 @@ async fn a_peer_that_never_shakes_hands_runs_into_the_connect_timeout() {
     let upstream = upstream(&route, None);
     let silent = tokio::spawn(async move {
         let kept = listener.accept().await.unwrap();
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         drop(kept);
     });
     let error = within(send(&upstream)).await.unwrap_err();

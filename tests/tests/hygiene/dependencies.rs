@@ -13,7 +13,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("hedgerow-crds", &[]),
     ("hedgerow-sim", &[]),
     ("hedgerow-gateway", &["hedgerow-config", "hedgerow-policy"]),
-    ("hedgerow", &["hedgerow-config", "hedgerow-crds", "hedgerow-gateway", "hedgerow-policy", "hedgerow-sim"]),
+    (
+        "hedgerow",
+        &["hedgerow-config", "hedgerow-crds", "hedgerow-gateway", "hedgerow-policy", "hedgerow-sim"],
+    ),
 ];
 
 /// Crates that a crate may not even reach through others.
@@ -26,16 +29,29 @@ const UNREACHABLE: &[(&str, &[&str])] = &[
 
 /// Words that may not appear below these folders.
 const PURE: &[(&str, &[&str])] = &[
-    ("operator/src/domain/", &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"]),
-    ("operator/src/render/", &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"]),
-    ("operator/src/status/", &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"]),
-    ("gateway/policy/src/", &["std::time::Instant", "SystemTime", "std::env", "std::fs", "std::net", "async fn"]),
+    (
+        "operator/src/domain/",
+        &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
+    ),
+    (
+        "operator/src/render/",
+        &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
+    ),
+    (
+        "operator/src/status/",
+        &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
+    ),
+    (
+        "gateway/policy/src/",
+        &["std::time::Instant", "SystemTime", "std::env", "std::fs", "std::net", "async fn"],
+    ),
     ("gateway/src/wire/", &["tokio", "Instant::now", "SystemTime::now", "std::env", "std::fs"]),
 ];
 
 #[test]
 fn own_crates_depend_on_each_other_in_one_direction_only() {
-    let metadata = MetadataCommand::new().manifest_path(tree::root().join("Cargo.toml")).no_deps().exec().unwrap();
+    let metadata =
+        MetadataCommand::new().manifest_path(tree::root().join("Cargo.toml")).no_deps().exec().unwrap();
     let own: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
     for package in metadata.packages.iter().filter(|package| package.name.as_str() != "hedgerow-tests") {
         let allowed = EDGES.iter().find(|(name, _)| *name == package.name.as_str());
@@ -78,11 +94,16 @@ fn pure_crates_reach_no_runtime_and_the_gateway_no_kubernetes() {
 #[test]
 fn pure_folders_mention_no_runtime_clock_or_environment() {
     for (folder, words) in PURE {
-        let files: Vec<_> = tree::files(&[".rs"]).into_iter().filter(|path| path.starts_with(folder)).collect();
+        let files: Vec<_> =
+            tree::files(&[".rs"]).into_iter().filter(|path| path.starts_with(folder)).collect();
         assert!(!files.is_empty(), "{folder} is empty: the check would prove nothing");
         for path in files {
             let text = tree::text(&path);
-            let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            let code: String = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect::<Vec<_>>()
+                .join("\n");
             for word in *words {
                 assert!(!code.contains(word), "{path} mentions {word}");
             }

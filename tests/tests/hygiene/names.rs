@@ -30,7 +30,12 @@ fn every_rust_file_opens_with_module_documentation() {
 #[test]
 fn nothing_unfinished_is_in_the_tree() {
     // Written in two halves so that this file does not find itself.
-    let marks = [["to", "do!("].concat(), ["unimple", "mented!("].concat(), ["FIX", "ME"].concat(), ["#[ig", "nore"].concat()];
+    let marks = [
+        ["to", "do!("].concat(),
+        ["unimple", "mented!("].concat(),
+        ["FIX", "ME"].concat(),
+        ["#[ig", "nore"].concat(),
+    ];
     let found: Vec<_> = tree::files(&[".rs", ".sh", ".py", ".mjs"])
         .into_iter()
         .filter(|path| {

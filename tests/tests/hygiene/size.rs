@@ -19,7 +19,8 @@ fn no_source_file_is_longer_than_500_lines() {
 
 #[test]
 fn the_median_rust_file_is_short() {
-    let mut lines: Vec<_> = tree::files(&[".rs"]).iter().map(|path| tree::text(path).lines().count()).collect();
+    let mut lines: Vec<_> =
+        tree::files(&[".rs"]).iter().map(|path| tree::text(path).lines().count()).collect();
     lines.sort_unstable();
     let median = lines[lines.len() / 2];
     assert!(median < MEDIAN, "median is {median} lines over {} files", lines.len());
