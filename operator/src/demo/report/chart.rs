@@ -142,7 +142,9 @@ impl Chart {
             chart.draw_series([line]).map_err(said)?;
             beside(chart, name, (x.end, *at), RED)?;
         }
-        for (name, at) in self.moments.iter().filter(|(_, at)| x.contains(at)) {
+        for (row, (name, at)) in self.moments.iter().filter(|(_, at)| x.contains(at)).enumerate() {
+            // Two rows of names, so that neighbours can be read.
+            let below = 11 * (row as i32 % 2);
             chart
                 .draw_series([PathElement::new(
                     [(*at, y.start), (*at, y.end)],
@@ -151,7 +153,7 @@ impl Chart {
                 .map_err(said)?;
             let style = ("sans-serif", 11).into_font().color(&INK);
             chart
-                .draw_series([EmptyElement::at((*at, y.end)) + Text::new(name.clone(), (4, 0), style)])
+                .draw_series([EmptyElement::at((*at, y.end)) + Text::new(name.clone(), (4, below), style)])
                 .map_err(said)?;
         }
         for series in &self.series {
