@@ -2,7 +2,7 @@
 //!
 //! Why: hyper polls a connection only for its own I/O, so something must wake every connection and every h2 stream when
 //! the phase changes; a channel or notification per *request* would cost all of them all the time. Inputs: the drain.
-//! Outputs: a [`Watch`] inside each task of the traffic port; it costs one atomic load per poll. Invariant: after
+//! Outputs: a `Watch` inside each task of the traffic port; it costs one atomic load per poll. Invariant: after
 //! [`Closing::advance`] every watching task is polled at least once with the new phase visible.
 
 use std::{

@@ -1,7 +1,7 @@
 //! Writes the records of attempts and user actions.
 //!
 //! Sampling: always for hedges, losers, errors and user actions with more than one attempt; of unhedged successes one in
-//! [`SAMPLE`], with the weight that it stands for. The draw belongs to the user action, so its records stay together.
+//! `SAMPLE`, with the weight that it stands for. The draw belongs to the user action, so its records stay together.
 
 use hedgerow_config::cohort::DecisionState;
 use hedgerow_policy::{

@@ -1,6 +1,6 @@
 //! The six scenes: when each starts, how its providers behave and how much traffic it gets.
 //!
-//! Inputs: the length of the whole demo. Outputs: plain values; [`super::stage`] carries them out. Times of providers are
+//! Inputs: the length of the whole demo. Outputs: plain values; `stage` carries them out. Times of providers are
 //! a tenth of real ones (a median first token of 60 ms where a provider has 600), so that a minute shows what takes ten.
 //!
 //! Refuses: to look at results. A scene is what it is whatever the gateway does with it.
@@ -130,7 +130,7 @@ pub fn profile(scene: Scene, region: Region) -> Profile {
     }
 }
 
-/// How much of each class of [`super::traffic`] arrives, in requests per second.
+/// How much of each class of `traffic` arrives, in requests per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Streams of cohort `chat-stream`, lane `interactive`.

@@ -1,7 +1,9 @@
 //! Everything that decides, as values in and values out: no I/O, no clock, no environment, no async.
 //!
-//!     objects -> snapshot -> attach (order, validate) -> compile -> gateway.json
-//!                                     \-> verdict for every object
+//! ```text
+//! objects -> snapshot -> attach (order, validate) -> compile -> gateway.json
+//!                                 \-> verdict for every object
+//! ```
 //!
 //! The cluster and standalone call the same functions with the same types, so they cannot disagree.
 

@@ -2,7 +2,7 @@
 //!
 //! Why it exists: the same status means "your request is wrong", "this account is empty" and "slow down", and only
 //! one of them may move a breaker, one may suppress hedges, and one may be tried elsewhere. Providers change their
-//! words, so the knowledge is data ([`rows`]) with the source of each row, not code.
+//! words, so the knowledge is data (`rows`) with the source of each row, not code.
 //!
 //! Inputs: dialect, status, parsed body, headers. Outputs: a [`Verdict`] with the row that decided. Invariants: codes
 //! in the body decide before types, types before statuses, wordings only where the status agrees; every input has a
