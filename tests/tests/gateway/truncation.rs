@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use hedgerow_sim::{Dialect, Fault, Marker};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, client::conn::http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use crate::stand::{Stand, chat, config, messages, messages_route, provider, route, sources};
 
@@ -48,6 +52,52 @@ async fn a_cut_stream_ends_with_an_error_frame_and_no_clean_end_in_each_dialect(
             assert_eq!(frame.starts_with("event: error"), matches!(dialect, Dialect::Anthropic), "{frame}");
         }
     }
+}
+
+/// All that arrives of an answer over h2c, and whether its end was clean.
+async fn read_h2c(client: &mut http2::SendRequest<Full<Bytes>>, url: &str, prompt: &str) -> (String, bool) {
+    let request = Request::post(url)
+        .header("content-type", "application/json")
+        .body(Full::from(chat(prompt, true).to_string()))
+        .unwrap();
+    let mut answer = client.send_request(request).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let mut text = Vec::new();
+    while let Some(frame) = answer.frame().await {
+        let Ok(frame) = frame else { return (String::from_utf8(text).unwrap(), false) };
+        text.extend_from_slice(frame.data_ref().unwrap());
+    }
+    (String::from_utf8(text).unwrap(), true)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_h2c_the_error_frame_of_each_of_sixty_cuts_arrives_before_the_reset() {
+    let sim = provider("region-a", Dialect::OpenAi).await;
+    let mut gateway = route(&sim);
+    gateway.breaker.consecutive_failures = 0;
+    gateway.breaker.failure_percent = 0;
+    let stand = Stand::start(config(vec![gateway])).await;
+    let socket = tokio::net::TcpStream::connect(stand.running.address).await.unwrap();
+    let (mut client, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(socket)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let (url, mut lost) = (stand.url("/v1/chat/completions"), 0);
+    for round in 0..60 {
+        let fault = if round % 2 == 0 { Fault::CutAtToken(5) } else { Fault::EndEarly(5) };
+        let marker = Marker {
+            fault: Some(fault),
+            tokens: Some(20),
+            first_token_ms: Some(1.0),
+            gap_ms: Some(1.0),
+            ..Marker::default()
+        };
+        let (text, clean) = read_h2c(&mut client, &url, &marker.text()).await;
+        assert!(!clean, "{text}");
+        lost += usize::from(!text.contains("gateway_truncated"));
+    }
+    assert_eq!(lost, 0, "of 60");
+    stand.idle().await;
+    connection.abort();
 }
 
 #[tokio::test]
