@@ -2,6 +2,10 @@
 //!
 //! A refusal keeps reading (up to 32 MiB or 5 s) and its answer, sent in chunks, ends only then: otherwise SDKs see a
 //! broken pipe instead of the 429 (12 to 17 of 20 with openai-node at 1 to 20 MB, none this way; experiment E2).
+//!
+//! Reading ends although the client keeps sending: 60 s and what it has sent so far at 64 KiB/s. The 60 s are nginx's and
+//! the usual load balancers' patience, enough for 100 KB at 14 kbit/s; the rate is a slow uplink (512 kbit/s), so that a
+//! client at its speed is never cut and one byte every few seconds holds a place for one minute at most.
 
 use std::{
     future::Future as _,
@@ -14,11 +18,11 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Sleep, sleep, timeout_at};
 
 use super::gate1;
 use crate::{
-    runtime::{gauge::Held, snapshot::Snapshot},
+    runtime::{Runtime, gauge::Held, snapshot::Snapshot},
     wire::answer::{ErrorAnswer, Kind},
 };
 
@@ -26,29 +30,40 @@ use crate::{
 const DRAIN_BYTES: u64 = 32 * 1024 * 1024;
 /// Longest that a refused body is read.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-/// Longest time between two pieces of a body.
+/// Longest time between two pieces of a body, and for all of a body that comes below [`READ_RATE`].
 const READ_TIME: Duration = Duration::from_mins(1);
+/// Bytes a second that prolong the time of a body.
+const READ_RATE: u64 = 64 * 1024;
+
+/// How long a body may take of which `read` bytes have come.
+fn patience(read: u64) -> Duration {
+    READ_TIME + Duration::from_secs(read / READ_RATE)
+}
 
 /// Reads a body of at most `limit` bytes, accounted in `held`. On a refusal the unread rest comes back for draining.
 pub async fn read(
     mut body: Body,
     content_length: Option<u64>,
     held: &mut Held,
+    runtime: &Runtime,
     snapshot: &Snapshot,
 ) -> Result<Bytes, (ErrorAnswer, Body)> {
     let limit = snapshot.settings.max_request_bytes;
     let ceiling = snapshot.settings.buffered_bytes_limit;
     let mut first = Bytes::new();
     let mut more: Option<BytesMut> = None;
+    let (clock, mut read) = (&runtime.clock, 0);
+    let began = clock.now();
     loop {
-        let frame = match timeout(READ_TIME, body.frame()).await {
+        let until = (clock.now() + READ_TIME).min(began + patience(read));
+        let frame = match timeout_at(clock.instant(until), body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => return Ok(more.map_or(first, BytesMut::freeze)),
             Ok(Some(Err(_))) => return Err((bad("the body ended before it was whole: send it again"), body)),
-            Err(_) => return Err((bad("no more of the body came within 60 s: send it again"), body)),
+            Err(_) => return Err((bad("the body came too slowly: send it again"), body)),
         };
         let Ok(data) = frame.into_data() else { continue };
-        let read = (more.as_ref().map_or(first.len(), BytesMut::len) + data.len()) as u64;
+        read += data.len() as u64;
         if read > limit {
             return Err((gate1::too_large(limit), body));
         }
@@ -60,7 +75,8 @@ pub async fn read(
             continue;
         }
         more.get_or_insert_with(|| {
-            let mut buffer = BytesMut::with_capacity(content_length.unwrap_or(0) as usize);
+            let mut buffer =
+                BytesMut::with_capacity(content_length.unwrap_or(0).min(gate1::FIRST_BYTES) as usize);
             buffer.extend_from_slice(&first);
             buffer
         })
@@ -121,5 +137,18 @@ impl http_body::Body for Draining {
             return Poll::Pending;
         }
         Poll::Ready(this.answer.take().map(|answer| Ok(Frame::data(answer))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_has_a_minute_and_what_it_has_sent_at_the_least_rate() {
+        let minute = 60;
+        for (read, seconds) in [(0, minute), (100_000, minute + 1), (32 << 20, minute + 512)] {
+            assert_eq!(patience(read), Duration::from_secs(seconds));
+        }
     }
 }

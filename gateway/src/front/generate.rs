@@ -56,7 +56,8 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
         Ok(entry) => entry,
         Err(told) => return answer::refusal(told.with_request_id(ids.request), dialect, body, drains),
     };
-    let bytes = match body::read(body, entry.content_length, &mut entry.buffered, &snapshot).await {
+    let read = body::read(body, entry.content_length, &mut entry.buffered, &runtime, &snapshot).await;
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err((told, rest)) => return answer::refusal(told.with_request_id(ids.request), dialect, rest, true),
     };

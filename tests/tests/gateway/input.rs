@@ -2,6 +2,7 @@
 
 use hedgerow_sim::Dialect;
 use serde_json::Value;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::stand::{Stand, chat, config, header, provider, route};
 
@@ -44,4 +45,25 @@ async fn the_other_dialect_gets_its_errors_in_its_own_form() {
     assert_eq!(answer.status(), 404);
     let body: Value = answer.json().await.unwrap();
     assert_eq!((&body["type"], &body["error"]["type"]), (&"error".into(), &"not_found_error".into()));
+}
+
+#[tokio::test]
+async fn half_sent_bodies_hold_what_they_have_sent_and_not_what_they_have_announced() {
+    let sim = provider("region-a", Dialect::OpenAi).await;
+    let mut config = config(vec![route(&sim)]);
+    config.settings.max_request_bytes = 2_000_000;
+    config.settings.buffered_bytes_limit = 2_000_000;
+    let stand = Stand::start(config).await;
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 1700000\r\n\r\n{";
+    let mut idle = Vec::new();
+    for sent in 1..=2 {
+        let mut socket = TcpStream::connect(stand.running.address).await.unwrap();
+        socket.write_all(head.as_bytes()).await.unwrap();
+        idle.push(socket);
+        stand.until("the body is being read", |stand| stand.in_flight().actions == sent).await;
+    }
+    let answer = stand.chat(&chat(&"x".repeat(400_000), false)).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    drop(idle);
+    stand.idle().await;
 }
