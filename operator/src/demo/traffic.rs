@@ -19,7 +19,7 @@ const JSON_MODEL: &str = "demo-json";
 const BATCH_MODEL: &str = "demo-batch";
 
 /// Length of a complete answer.
-const JSON_TOKENS: u32 = 8;
+const JSON_TOKENS: u32 = 2;
 
 /// Prefix of the classes whose prompts order a time.
 const SLOW_JSON: &str = "slow-json-";
