@@ -2,7 +2,7 @@
 //!
 //! Inputs: a signal, the end of stdin, and the fleet's drain times. Order: not ready and no new hedges; keep serving
 //! until the endpoints are gone (`endpointDelay`); accept nothing, end kept connections with their running requests
-//! (`Connection: close`, GOAWAY); finish what runs up to `timeout`; cut the rest with an error frame; let the operator
+//! (`Connection: close`, GOAWAY) and give up bodies that are still being sent; finish what runs up to `timeout`; cut the rest with an error frame; let the operator
 //! fetch the last figures. Invariants: each step has a bound; a second signal goes straight to the cut.
 
 use std::{io::Read as _, sync::Arc, thread, time::Duration};
@@ -57,6 +57,7 @@ pub async fn leave(leaving: Leaving<'_>, haste: Haste) {
         if serving && haste == Haste::Endpoints {
             tokio::time::sleep(Duration::from_millis(times.endpoint_delay_ms)).await;
         }
+        runtime.close();
         closing.advance(Phase::Closing);
         tokio::time::timeout(Duration::from_millis(times.timeout_ms), &mut *traffic).await.is_ok()
     };

@@ -8,7 +8,7 @@
 //! client at its speed is never cut and one byte every few seconds holds a place for one minute at most.
 
 use std::{
-    future::Future as _,
+    future::{Future as _, poll_fn},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -16,9 +16,10 @@ use std::{
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use hedgerow_policy::time::Moment;
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt as _;
-use tokio::time::{Sleep, sleep, timeout_at};
+use tokio::time::{Sleep, sleep, sleep_until};
 
 use super::gate1;
 use crate::{
@@ -32,6 +33,8 @@ const DRAIN_BYTES: u64 = 32 * 1024 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// Longest time between two pieces of a body, and for all of a body that comes below [`READ_RATE`].
 const READ_TIME: Duration = Duration::from_mins(1);
+/// Longest that a body is still read once the gateway accepts no more connections: one that is on its way comes in.
+const LEAVE_TIME: Duration = Duration::from_secs(2);
 /// Bytes a second that prolong the time of a body.
 const READ_RATE: u64 = 64 * 1024;
 
@@ -52,15 +55,26 @@ pub async fn read(
     let ceiling = snapshot.settings.buffered_bytes_limit;
     let mut first = Bytes::new();
     let mut more: Option<BytesMut> = None;
-    let (clock, mut read) = (&runtime.clock, 0);
-    let began = clock.now();
+    let (mut read, began, mut leave) = (0, runtime.clock.now(), Moment::MAX);
     loop {
-        let until = (clock.now() + READ_TIME).min(began + patience(read));
-        let frame = match timeout_at(clock.instant(until), body.frame()).await {
-            Ok(Some(Ok(frame))) => frame,
-            Ok(None) => return Ok(more.map_or(first, BytesMut::freeze)),
-            Ok(Some(Err(_))) => return Err((bad("the body ended before it was whole: send it again"), body)),
-            Err(_) => return Err((bad("the body came too slowly: send it again"), body)),
+        let now = runtime.clock.now();
+        let slow = (now + READ_TIME).min(began + patience(read));
+        let frame = tokio::select! {
+            biased;
+            frame = body.frame() => frame,
+            () = closes(runtime), if leave == Moment::MAX => {
+                leave = runtime.clock.now() + LEAVE_TIME;
+                continue;
+            }
+            () = sleep_until(runtime.clock.instant(slow.min(leave))) => {
+                let told = if leave < slow { leaving() } else { bad("the body came too slowly: send it again") };
+                return Err((told, body));
+            }
+        };
+        let frame = match frame {
+            Some(Ok(frame)) => frame,
+            None => return Ok(more.map_or(first, BytesMut::freeze)),
+            Some(Err(_)) => return Err((bad("the body ended before it was whole: send it again"), body)),
         };
         let Ok(data) = frame.into_data() else { continue };
         read += data.len() as u64;
@@ -82,6 +96,16 @@ pub async fn read(
         })
         .extend_from_slice(&data);
     }
+}
+
+/// Waits until bodies are given up. Nothing wakes it but the poll that the change of phase causes (`front::closing`).
+async fn closes(runtime: &Runtime) {
+    poll_fn(|_| if runtime.closing() { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
+fn leaving() -> ErrorAnswer {
+    ErrorAnswer::new(Kind::ShuttingDown, "the gateway is shutting down: send it again")
+        .with_should_retry(true)
 }
 
 fn bad(message: &'static str) -> ErrorAnswer {

@@ -92,6 +92,7 @@ pub struct Runtime {
     carried: Mutex<Carried>,
     rejected: Mutex<Option<Rejected>>,
     draining: AtomicBool,
+    closing: AtomicBool,
     aborted: AtomicBool,
 }
 
@@ -136,6 +137,7 @@ impl Runtime {
             carried: Mutex::default(),
             rejected: Mutex::default(),
             draining: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             aborted: AtomicBool::new(false),
             clock,
         })
@@ -223,6 +225,16 @@ impl Runtime {
     /// Whether SIGTERM was received.
     pub fn draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
+    }
+
+    /// The endpoints are gone: requests that have not arrived whole are given up.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether requests that have not arrived whole are given up.
+    pub fn closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
     }
 
     /// The drain's time is over: what remains gets its error frame and is aborted.

@@ -121,6 +121,28 @@ async fn what_outlives_the_drain_gets_an_error_frame_and_no_clean_end() {
 }
 
 #[tokio::test]
+async fn a_half_sent_body_is_told_to_come_again_and_does_not_hold_the_drain() {
+    let (running, _directory, _listener) = start(60_000).await;
+    let mut client = TcpStream::connect(running.address).await.unwrap();
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{";
+    client.write_all(head.as_bytes()).await.unwrap();
+    let runtime = running.runtime.clone();
+    within(async {
+        while runtime.actions_in_flight() == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    let leaving = tokio::spawn(running.shutdown(Haste::Now));
+    let mut head = [0; 12];
+    within(client.read_exact(&mut head)).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 503");
+    drop(client);
+    within(leaving).await.unwrap();
+    assert_eq!(runtime.actions_in_flight(), 0);
+}
+
+#[tokio::test]
 async fn a_leaving_gateway_is_not_ready_but_still_answers_the_operator() {
     let (running, _directory, listener) = start(60_000).await;
     let (_client, provider, _) = streaming(&running, &listener).await;
