@@ -2,8 +2,9 @@
 //!
 //! Inputs: a signal, the end of stdin, and the fleet's drain times. Order: not ready and no new hedges; keep serving
 //! until the endpoints are gone (`endpointDelay`); accept nothing, end kept connections with their running requests
-//! (`Connection: close`, GOAWAY) and give up bodies that are still being sent; finish what runs up to `timeout`; cut the rest with an error frame; let the operator
-//! fetch the last figures. Invariants: each step has a bound; a second signal goes straight to the cut.
+//! (`Connection: close`, GOAWAY), give up bodies that are still being sent; finish what runs up to `timeout`; cut the rest
+//! with an error frame; let the operator fetch the last figures. Invariants: each step has a bound; a second signal goes
+//! straight to the cut.
 
 use std::{io::Read as _, sync::Arc, thread, time::Duration};
 
