@@ -295,9 +295,9 @@ pub struct CredentialState {
     pub secret: String,
     /// Key in it.
     pub key: String,
-    /// Present and not empty.
+    /// Present, not empty and usable for what it is named for: a key that is sent is one line.
     pub present: bool,
-    /// Keyed hash, eight hex digits; empty when absent.
+    /// Keyed hash, eight hex digits; empty when absent, not when unusable.
     #[serde(default)]
     pub fingerprint: String,
     /// When this value was first read, in milliseconds since 1970.

@@ -3,18 +3,22 @@
 //! Inputs: a directory of `<secret>/<key>` files. Outputs: values by secret and key, ready-made header values, and for
 //! `/state` whether a value is there, since when, and a fingerprint. Invariants: trailing newlines are not part of a
 //! value; no value is ever shown (`Debug` is redacted, header values are marked sensitive); files and directories that
-//! start with a dot are not credentials (Kubernetes keeps its versions there).
+//! start with a dot are not credentials (Kubernetes keeps its versions there); a directory that cannot be read takes no
+//! value away, a file that is gone does.
 //!
 //! The fingerprint is SipHash-1-3 over the value, keyed by where it is mounted, shortened to 32 bits: equal on every pod
 //! that holds the same value, and too short to test guesses of a random key against.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt, fs,
     hash::Hasher as _,
-    io::Read as _,
-    path::Path,
-    sync::Arc,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arc_swap::ArcSwap;
@@ -55,6 +59,11 @@ impl Secret {
         sensitive(&[b"Bearer ", &*self.value].concat())
     }
 
+    /// Whether it can be sent: one line of bytes that a header value may have.
+    pub fn is_sendable(&self) -> bool {
+        HeaderValue::from_bytes(&self.value).is_ok()
+    }
+
     /// Eight hex digits, equal wherever the same value is mounted under the same name.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -83,13 +92,17 @@ fn fingerprint(place: &SecretKey, value: &[u8]) -> String {
 }
 
 type Values = BTreeMap<SecretKey, Arc<Secret>>;
+/// Named credentials, and whether they are sent in a header; the others are authorities, which have many lines.
+type Named = BTreeMap<SecretKey, bool>;
 
 /// All credentials, replaced as a whole when a file changes.
 #[derive(Debug, Default)]
 pub struct Credentials {
     values: ArcSwap<Values>,
     /// Named by the configuration in force, there or not.
-    named: ArcSwap<BTreeSet<SecretKey>>,
+    named: ArcSwap<Named>,
+    /// Whether a directory could not be read at the last look; said once.
+    unreadable: AtomicBool,
 }
 
 impl Credentials {
@@ -104,23 +117,28 @@ impl Credentials {
         values.iter().filter(|(at, _)| at.name == secret).map(|(at, v)| (at.key.clone(), v.clone())).collect()
     }
 
-    /// Every credential that the configuration names, and whether it is there.
+    /// Every credential that the configuration names, and whether it is there and can be used for what it is named for.
     pub fn states(&self) -> Vec<CredentialState> {
         let values = self.values.load();
         let named = self.named.load();
-        named.iter().map(|place| state(place, values.get(place).map(Arc::as_ref))).collect()
+        named.iter().map(|(place, sent)| state(place, *sent, values.get(place).map(Arc::as_ref))).collect()
     }
 
     /// Remembers what a configuration names.
     pub(super) fn expect(&self, config: &GatewayConfig) {
-        let keys = config.routes.iter().flat_map(|r| [r.auth.secret.clone(), r.tls.ca.clone()]);
-        self.named.store(Arc::new(keys.flatten().collect()));
+        let authorities = config.routes.iter().filter_map(|route| Some((route.tls.ca.clone()?, false)));
+        let sent = config.routes.iter().filter_map(|route| Some((route.auth.secret.clone()?, true)));
+        self.named.store(Arc::new(authorities.chain(sent).collect()));
     }
 
     /// Reads the directory; `true` if a value changed. A value that did not change keeps its age.
     pub(super) fn refresh(&self, directory: &Path, unix_ms: u64) -> bool {
-        let mut found = read(directory);
         let old = self.values.load();
+        let (mut found, failure) = read(directory, &old);
+        let known = self.unreadable.swap(failure.is_some(), Ordering::Relaxed);
+        if let Some((path, cause)) = failure.filter(|_| !known && !old.is_empty()) {
+            tracing::warn!(path = %path.display(), %cause, "cannot read credentials: the last values stay");
+        }
         let same = found.len() == old.len()
             && found.iter().all(|(at, v)| old.get(at).is_some_and(|o| *o.value == **v));
         if same {
@@ -137,31 +155,57 @@ impl Credentials {
     }
 }
 
-fn state(place: &SecretKey, secret: Option<&Secret>) -> CredentialState {
+/// A value that is there and cannot be sent is not present, and has a fingerprint all the same.
+fn state(place: &SecretKey, sent: bool, secret: Option<&Secret>) -> CredentialState {
     CredentialState {
         secret: place.name.clone(),
         key: place.key.clone(),
-        present: secret.is_some(),
+        present: secret.is_some_and(|secret| !sent || secret.is_sendable()),
         fingerprint: secret.map(|s| s.fingerprint.clone()).unwrap_or_default(),
         since_unix_ms: secret.map_or(0, |s| s.since_unix_ms),
     }
 }
 
-/// Values that are there and not empty. Files that cannot be read are as good as absent.
-fn read(directory: &Path) -> BTreeMap<SecretKey, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for (name, path) in visible(directory) {
-        for (key, path) in visible(&path) {
+type Found = BTreeMap<SecretKey, Vec<u8>>;
+
+/// Values that are there and not empty, and which directory could not be read: its values are those of `old`. Files that
+/// cannot be read are as good as absent, as is the directory of one Secret that is gone.
+fn read(directory: &Path, old: &Values) -> (Found, Option<(PathBuf, io::Error)>) {
+    let (mut found, mut failure) = (Found::new(), None);
+    let secrets = match visible(directory) {
+        Ok(secrets) => secrets,
+        Err(cause) => return (kept(old, |_| true), Some((directory.to_owned(), cause))),
+    };
+    for (name, path) in secrets {
+        let keys = match visible(&path) {
+            Ok(keys) => keys,
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                continue;
+            }
+            Err(cause) => {
+                found.extend(kept(old, |place| place.name == name));
+                failure = Some((path, cause));
+                continue;
+            }
+        };
+        for (key, path) in keys {
             if found.len() >= MAX_VALUES {
                 tracing::warn!(limit = MAX_VALUES, "too many credentials: the rest is not read");
-                return found;
+                return (found, failure);
             }
             if let Some(value) = value(&path) {
                 found.insert(SecretKey { name: name.clone(), key }, value);
             }
         }
     }
-    found
+    (found, failure)
+}
+
+fn kept(old: &Values, of: impl Fn(&SecretKey) -> bool) -> Found {
+    old.iter()
+        .filter(|(place, _)| of(place))
+        .map(|(at, secret)| (at.clone(), secret.value.to_vec()))
+        .collect()
 }
 
 fn value(path: &Path) -> Option<Vec<u8>> {
@@ -176,12 +220,11 @@ fn value(path: &Path) -> Option<Vec<u8>> {
     (!value.is_empty()).then_some(value)
 }
 
-fn visible(directory: &Path) -> impl Iterator<Item = (String, std::path::PathBuf)> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
+fn visible(directory: &Path) -> io::Result<impl Iterator<Item = (String, PathBuf)> + use<>> {
+    Ok(fs::read_dir(directory)?.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         (!name.starts_with('.')).then(|| (name, entry.path()))
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -224,9 +267,48 @@ mod tests {
     #[test]
     fn a_named_credential_that_is_not_mounted_is_reported_absent() {
         let credentials = Credentials::default();
-        credentials.named.store(Arc::new([place("openai", "key")].into()));
+        credentials.named.store(Arc::new([(place("openai", "key"), true)].into()));
         let states = credentials.states();
         assert_eq!(states.len(), 1);
         assert!(!states[0].present && states[0].fingerprint.is_empty());
+    }
+
+    #[test]
+    fn a_value_of_two_lines_is_an_authority_and_no_key() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("s")).unwrap();
+        for key in ["key", "ca"] {
+            fs::write(directory.path().join("s").join(key), "one\ntwo\n").unwrap();
+        }
+        let credentials = Credentials::default();
+        credentials.named.store(Arc::new([(place("s", "key"), true), (place("s", "ca"), false)].into()));
+        credentials.refresh(directory.path(), 7);
+        let states = credentials.states();
+        let present: Vec<_> = states.iter().map(|state| (state.key.as_str(), state.present)).collect();
+        assert_eq!(present, [("ca", true), ("key", false)]);
+        assert!(states.iter().all(|state| state.fingerprint.len() == 8), "it is there: {states:?}");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_read_takes_no_value_away_and_a_file_that_is_gone_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, moved) = (directory.path().join("secrets"), directory.path().join("moved"));
+        for name in ["a", "b"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+            fs::write(root.join(name).join("key"), name).unwrap();
+        }
+        let credentials = Credentials::default();
+        assert!(credentials.refresh(&root, 1));
+        fs::rename(&root, &moved).unwrap();
+        assert!(!credentials.refresh(&root, 2), "all of it is away for a moment");
+        assert!(credentials.get(&place("a", "key")).is_some());
+        fs::rename(&moved, &root).unwrap();
+
+        fs::remove_file(root.join("a/key")).unwrap();
+        fs::remove_dir_all(root.join("b")).unwrap();
+        std::os::unix::fs::symlink("b", root.join("b")).unwrap();
+        assert!(credentials.refresh(&root, 3));
+        assert!(credentials.get(&place("a", "key")).is_none());
+        assert_eq!(credentials.get(&place("b", "key")).unwrap().bytes(), b"b", "a loop cannot be read");
     }
 }

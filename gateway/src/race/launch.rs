@@ -61,7 +61,7 @@ pub fn launch(
                 answer::Kind::NoRoute,
                 Scope::RouteLocal,
                 Outcome::Withdrawn,
-                "the route's credential is missing: mount its secret",
+                "the route's credential is missing or unusable: mount a secret of one line",
             )
         };
         failure.free = true;

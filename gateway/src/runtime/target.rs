@@ -80,7 +80,7 @@ impl Address {
     }
 }
 
-/// Puts the credential of `route` on an attempt. `None` when it is missing.
+/// Puts the credential of `route` on an attempt. `None` when it is missing or cannot be a header value.
 pub fn authorize(
     route: &config::Route,
     credentials: &Credentials,
@@ -118,7 +118,7 @@ pub fn has_credential(route: &config::Route, credentials: &Credentials) -> bool 
     match route.auth.scheme {
         AuthScheme::None | AuthScheme::Passthrough => true,
         AuthScheme::Bearer | AuthScheme::Header => {
-            route.auth.secret.as_ref().is_some_and(|key| credentials.get(key).is_some())
+            route.auth.secret.as_ref().and_then(|key| credentials.get(key)).is_some_and(|s| s.is_sendable())
         }
     }
 }

@@ -103,12 +103,15 @@ pub fn route(old: &ProviderRouteStatus, facts: &RouteFacts<'_>) -> ProviderRoute
 /// Whether the pods hold the credential, as they say themselves.
 fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
     let Some(secret) = secret else { return Said::yes(Reason::ResolvedRefs, "no credential is referenced") };
-    let (mut missing, mut key_missing, mut asked) = (Vec::new(), false, 0);
+    let (mut missing, mut unusable, mut key_missing, mut asked) = (Vec::new(), false, false, 0);
     for pod in &pods.members {
         let Some(state) = pod.state.filter(|state| state.ready) else { continue };
         asked += 1;
         if held(state.credentials.iter(), secret).is_none() {
             missing.push(pod.name.to_owned());
+            // Only a value that is there has a fingerprint.
+            unusable |=
+                state.credentials.iter().any(|known| names(known, secret) && !known.fingerprint.is_empty());
             key_missing |=
                 state.credentials.iter().any(|known| known.secret == *secret.name && known.present);
         }
@@ -118,6 +121,12 @@ fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
         Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
     } else if missing.is_empty() {
         Said::yes(Reason::ResolvedRefs, format!("{path} is there in {asked} ready gateways"))
+    } else if unusable {
+        let message = format!(
+            "{path} is not usable in {}: it has a line break or another control character; write the key as one line",
+            conditions::listed(&missing)
+        );
+        Said::no(Reason::SecretKeyMissing, message)
     } else if key_missing {
         let message =
             format!("{path}: the Secret has no such key in {}; add it", conditions::listed(&missing));
@@ -132,7 +141,11 @@ fn held<'a>(
     mut known: impl Iterator<Item = &'a CredentialState>,
     secret: &DataRef,
 ) -> Option<&'a CredentialState> {
-    known.find(|known| known.secret == *secret.name && known.key == *secret.key && known.present)
+    known.find(|known| names(known, secret) && known.present)
+}
+
+fn names(known: &CredentialState, secret: &DataRef) -> bool {
+    known.secret == *secret.name && known.key == *secret.key
 }
 
 /// The condition `Healthy` and its few words for the column.

@@ -295,6 +295,10 @@ fn a_credential_that_is_missing_is_said_with_its_path_and_never_its_value() {
     assert_eq!(said(&gone.conditions, ConditionType::Ready).1, "SecretNotFound");
     let other_key = route_status(|_, credentials| credentials[0].key = "azure".into(), busy());
     assert_eq!(said(&other_key.conditions, ConditionType::ResolvedRefs).1, "SecretKeyMissing");
+    let unusable = route_status(|_, credentials| credentials[0].present = false, busy());
+    let resolved = said(&unusable.conditions, ConditionType::ResolvedRefs);
+    assert_eq!(resolved.1, "SecretKeyMissing");
+    assert!(resolved.2.contains("line break"), "{}", resolved.2);
 }
 
 fn standing(state: guardrail::State, tripped: bool) -> Standing {
