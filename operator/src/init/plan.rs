@@ -67,7 +67,7 @@ const SECRET: &str = "hedgerow-default-keys";
 pub fn plan(variable: &dyn Fn(&str) -> Option<String>) -> Result<Plan, InitError> {
     let set =
         |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-    let providers: Vec<_> = [provider::openai(&set), provider::azure(&set)?, provider::anthropic(&set)]
+    let providers: Vec<_> = [provider::openai(&set)?, provider::azure(&set)?, provider::anthropic(&set)?]
         .into_iter()
         .flatten()
         .collect();

@@ -34,37 +34,39 @@ const CLAUDE: (&str, [u64; 3]) = ("claude-sonnet-4-5", [3_000_000, 300_000, 15_0
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// OpenAI, from `OPENAI_API_KEY`.
-pub(super) fn openai(set: Variables<'_>) -> Option<Provider> {
-    Some(Provider {
+pub(super) fn openai(set: Variables<'_>) -> Result<Option<Provider>, InitError> {
+    let Some(key) = key(set, "OPENAI_API_KEY")? else { return Ok(None) };
+    Ok(Some(Provider {
         name: "openai",
-        key: set("OPENAI_API_KEY")?,
+        key,
         api: "OpenAI",
         endpoint: "https://api.openai.com".to_owned(),
         auth: BEARER,
         region: "global".to_owned(),
         api_version: None,
         models: [GPT_4O, GPT_4O_MINI].into_iter().map(priced).chain([any()]).collect(),
-    })
+    }))
 }
 
 /// Anthropic, from `ANTHROPIC_API_KEY`.
-pub(super) fn anthropic(set: Variables<'_>) -> Option<Provider> {
-    Some(Provider {
+pub(super) fn anthropic(set: Variables<'_>) -> Result<Option<Provider>, InitError> {
+    let Some(key) = key(set, "ANTHROPIC_API_KEY")? else { return Ok(None) };
+    Ok(Some(Provider {
         name: "anthropic",
-        key: set("ANTHROPIC_API_KEY")?,
+        key,
         api: "Anthropic",
         endpoint: "https://api.anthropic.com".to_owned(),
         auth: X_API_KEY,
         region: "global".to_owned(),
         api_version: None,
         models: [CLAUDE].into_iter().map(priced).chain([any()]).collect(),
-    })
+    }))
 }
 
 /// Azure OpenAI, from `AZURE_OPENAI_API_KEY` and `AZURE_OPENAI_ENDPOINT`; `..._DEPLOYMENT`, `..._API_VERSION` and
 /// `..._REGION` where they are set.
 pub(super) fn azure(set: Variables<'_>) -> Result<Option<Provider>, InitError> {
-    let Some(key) = set("AZURE_OPENAI_API_KEY") else { return Ok(None) };
+    let Some(key) = key(set, "AZURE_OPENAI_API_KEY")? else { return Ok(None) };
     let endpoint = set("AZURE_OPENAI_ENDPOINT").ok_or(InitError::Missing {
         present: "AZURE_OPENAI_API_KEY",
         missing: "AZURE_OPENAI_ENDPOINT",
@@ -93,6 +95,14 @@ pub(super) fn azure(set: Variables<'_>) -> Result<Option<Provider>, InitError> {
             |deployment| vec![deployed(deployment)],
         ),
     }))
+}
+
+/// A key; gateways send it as a header value, which is one line.
+fn key(set: Variables<'_>, name: &'static str) -> Result<Option<String>, InitError> {
+    let one_line = |value: &str| !value.chars().any(|c| c.is_ascii_control() && c != '\t');
+    set(name)
+        .map(|value| checked(name, value, "a key of one line without control characters", one_line))
+        .transpose()
 }
 
 const BEARER: &str = "    type: Bearer\n";

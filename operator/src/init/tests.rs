@@ -81,6 +81,10 @@ fn what_cannot_be_used_is_refused_by_name_and_without_its_value() {
     assert_eq!(planned(&[("OPENAI_API_KEY", "  ")]), Err(InitError::NoKey));
     let missing = planned(&ALL[2..3]).unwrap_err();
     assert!(missing.to_string().contains("AZURE_OPENAI_ENDPOINT"), "{missing}");
+    for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY"] {
+        let error = planned(&[(name, "sk-a\nsk-b")]).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("one line") && !error.contains("sk-"), "{error}");
+    }
     for endpoint in
         ["http://example.com", "https://", "https://a b", "https://x\nkind: Evil", "https://u:p@h"]
     {
