@@ -46,7 +46,8 @@ fn lint_says_what_is_wrong_and_where() {
         let objects = sources.iter().map(|source| lint::read(source).objects).sum();
         let secrets = case.starts_with("secret").then(|| {
             let mut secrets = Secrets::default();
-            secrets.insert("hedgerow-default-keys", "present");
+            secrets.insert("hedgerow-default-keys", "present", true);
+            secrets.insert("hedgerow-default-keys", "two-lines", false);
             secrets
         });
         let findings = lint::check(&sources, secrets.as_ref());

@@ -5,8 +5,10 @@
 //! directories named `secrets` are not looked into.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Read},
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -18,8 +20,14 @@ const SECRETS: &str = "secrets";
 const KUSTOMIZATION: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 /// Most files of one run; a whole disk is a mistake.
 const MAX_FILES: usize = 10_000;
-/// Deepest directory below one that was named; links may form a loop.
+/// Most bytes of a secret: a `Secret` holds 1 MiB in all.
+const MAX_SECRET: u64 = 1024 * 1024;
+/// Deepest directory below one that was named.
 const MAX_DEPTH: usize = 16;
+
+/// What is said about a link to a directory that was read.
+pub(crate) const REPEATED: &str =
+    "leads to a directory that is read already, perhaps in a loop: remove the link";
 
 /// What a command line named.
 #[derive(Debug, Default)]
@@ -30,6 +38,8 @@ pub struct Found {
     pub findings: Vec<Finding>,
     /// Secret files, where a directory that was named has some.
     pub secrets: Option<Secrets>,
+    /// Device and inode of each directory that was read below the present argument.
+    visited: BTreeSet<(u64, u64)>,
     /// Whether the bound on files was met.
     full: bool,
 }
@@ -41,6 +51,7 @@ pub fn find(arguments: &[PathBuf]) -> Found {
         if argument.as_os_str() == "-" {
             found.take(argument, read_bounded(io::stdin().lock()));
         } else if argument.is_dir() {
+            found.visited.clear();
             found.directory(argument, 0);
         } else {
             found.file(argument);
@@ -52,10 +63,10 @@ pub fn find(arguments: &[PathBuf]) -> Found {
 impl Found {
     fn directory(&mut self, directory: &Path, depth: usize) {
         if depth > MAX_DEPTH {
-            return self.unreadable(
-                directory,
-                &format!("is nested deeper than {MAX_DEPTH} directories: is it a loop?"),
-            );
+            return self.unreadable(directory, &format!("is nested deeper than {MAX_DEPTH} directories"));
+        }
+        if !fs::metadata(directory).is_ok_and(|this| self.visited.insert((this.dev(), this.ino()))) {
+            return self.unreadable(directory, REPEATED);
         }
         let secrets = directory.join(SECRETS);
         if secrets.is_dir() {
@@ -68,15 +79,17 @@ impl Found {
             }
             if entry.is_dir() {
                 self.directory(&entry, depth + 1);
-            } else if entry.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
-                && (entry.is_file() || !entry.exists())
-            {
+            } else if entry.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
                 self.file(&entry);
             }
         }
     }
 
     fn file(&mut self, path: &Path) {
+        if is_named_pipe(path) {
+            return self
+                .unreadable(path, "is a named pipe, which may never end: write a file, or use - for a pipe");
+        }
         match self.sources.len() {
             read if read < MAX_FILES => self.take(path, fs::File::open(path).and_then(read_bounded)),
             MAX_FILES if !self.full => {
@@ -103,6 +116,11 @@ impl Found {
     }
 }
 
+/// Whether opening `path` would wait for a writer. The pipes of a shell's `<(command)` have one, and no name to resolve.
+fn is_named_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) && path.canonicalize().is_ok()
+}
+
 /// At most one byte more than allowed, so that the length can be judged.
 fn read_bounded(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -119,16 +137,27 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     entries
 }
 
-/// The files `<name>/<key>` below a directory of secrets that are not empty. Their contents are not read.
+/// The files `<name>/<key>` below a directory of secrets that are not empty.
 pub fn secret_files(directory: &Path) -> Secrets {
     let mut secrets = Secrets::default();
     for secret in entries(directory).iter().filter(|path| path.is_dir()) {
         for key in entries(secret) {
-            let filled = fs::metadata(&key).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
-            if let (true, Some(name), Some(key)) = (filled, secret.file_name(), key.file_name()) {
-                secrets.insert(&name.to_string_lossy(), &key.to_string_lossy());
+            if let (Some(sendable), Some(name), Some(key)) =
+                (sendable(&key), secret.file_name(), key.file_name())
+            {
+                secrets.insert(&name.to_string_lossy(), &key.to_string_lossy(), sendable);
             }
         }
     }
     secrets
+}
+
+/// Whether a header can hold what is in a secret file, final line breaks aside, as gateways read it; `None` where it is
+/// missing, empty or no file. What cannot be read counts as sendable: gateways may run as somebody else.
+pub fn sendable(path: &Path) -> Option<bool> {
+    fs::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.len() > 0)?;
+    let mut value = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(MAX_SECRET).read_to_end(&mut value));
+    while value.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+    Some(read.is_err() || value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..)))
 }

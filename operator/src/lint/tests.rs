@@ -94,10 +94,28 @@ fn a_directory_stands_for_its_yaml_and_hidden_names_are_not_read() {
         .collect();
     assert_eq!(names, ["b.yaml", "sub/a.yml"]);
     assert!(found.secrets.unwrap().contains("s", "key.yaml"));
+    for (text, sendable) in [("sk-a\r\n\n", Some(true)), ("sk-a\nsk-b", Some(false)), ("", None)] {
+        std::fs::write(root.join("notes.txt"), text).unwrap();
+        assert_eq!(files::sendable(&root.join("notes.txt")), sendable, "{text:?}");
+    }
     std::os::unix::fs::symlink(root, root.join("sub/loop")).unwrap();
-    assert!(files::find(&[root.to_owned()]).findings.iter().any(|finding| finding.message.contains("loop")));
+    let looped = files::find(&[root.to_owned()]);
+    assert_eq!((looped.sources.len(), looped.findings.len()), (2, 1), "each directory is read once");
+    assert!(looped.findings[0].message.contains("loop") && looped.findings[0].file.ends_with("sub/loop"));
     let missing = files::find(&[root.join("none.yaml")]);
     assert_eq!(missing.findings[0].rule, "yaml/unreadable");
+}
+
+#[test]
+fn a_named_pipe_is_a_finding_and_is_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for argument in [&*pipe, directory.path()] {
+        let findings = files::find(&[argument.to_owned()]).findings;
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].message.contains("named pipe"), "{}", findings[0]);
+    }
 }
 
 /// Pieces that make YAML interesting, in any order.

@@ -1,15 +1,16 @@
 //! The directory of YAML: what users wrote, live.
 //!
 //! Input: `DIR` and everything below it that ends in `.yaml` or `.yml`; names that start with a dot are never read, nor is
-//! `secrets/`, of which only the names count. Output: the objects in force and the findings about the files.
+//! `secrets/`, of which only the names count and whether a header can hold the key. Output: the objects in force and the findings about the files.
 //!
 //! Invariants: a file with an error changes nothing: the objects that it last gave stay, and those of every other file too.
 //! A file that never was good gives the documents that are. Bytes decide what is a change, not times; a change counts once
 //! it was read twice in a row, because editors write in pieces and half a file may be valid YAML.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -40,6 +41,8 @@ pub(super) struct Directory {
 struct Contents {
     files: BTreeMap<String, Vec<u8>>,
     secrets: Secrets,
+    /// Links to directories that are read already, most often loops.
+    repeated: Vec<String>,
 }
 
 /// One file.
@@ -116,12 +119,12 @@ impl Directory {
 
     fn contents(&self) -> Result<Contents, SourceError> {
         let mut contents = Contents::default();
-        yaml_files(&self.path, &self.path, 0, &mut contents.files)?;
+        yaml_files(&self.path, &self.path, 0, &mut contents, &mut BTreeSet::new())?;
         let secrets = self.path.join(SECRETS);
         for (name, directory) in visible(&secrets)? {
             for (key, path) in visible(&directory)? {
-                if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
-                    contents.secrets.insert(&name, &key);
+                if let Some(sendable) = lint::files::sendable(&path) {
+                    contents.secrets.insert(&name, &key, sendable);
                 }
             }
         }
@@ -136,9 +139,10 @@ impl Directory {
             }
         }
         self.taken = contents;
+        let repeated = self.taken.repeated.iter().map(|link| repeated(link));
         let in_force: Vec<&lint::File> = self.files.values().filter_map(|held| held.good.as_ref()).collect();
         let mut findings: Vec<Finding> =
-            self.files.values().flat_map(|held| held.findings.iter().cloned()).collect();
+            self.files.values().flat_map(|held| held.findings.iter().cloned()).chain(repeated).collect();
         findings.extend(lint::cross(&in_force, Some(&self.taken.secrets)));
         Changed { objects: lint::select(&in_force), findings }
     }
@@ -162,28 +166,35 @@ fn yaml_files(
     root: &Path,
     directory: &Path,
     depth: usize,
-    files: &mut BTreeMap<String, Vec<u8>>,
+    contents: &mut Contents,
+    // Device and inode of each directory that was read.
+    visited: &mut BTreeSet<(u64, u64)>,
 ) -> Result<(), SourceError> {
     if depth > MAX_DEPTH {
         return Err(SourceError::TooMany(root.to_owned()));
     }
     let unreadable = |path: &Path, cause| SourceError::Unreadable { path: path.to_owned(), cause };
+    let this = fs::metadata(directory).map_err(|cause| unreadable(directory, cause))?;
+    let shown = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    if !visited.insert((this.dev(), this.ino())) {
+        contents.repeated.push(shown(directory));
+        return Ok(());
+    }
     let entries = entries(directory).map_err(|cause| unreadable(directory, cause))?;
     for (name, path) in entries {
         let Ok(metadata) = fs::metadata(&path) else { continue };
         if metadata.is_dir() {
             if depth > 0 || name != SECRETS {
-                yaml_files(root, &path, depth + 1, files)?;
+                yaml_files(root, &path, depth + 1, contents, visited)?;
             }
         } else if metadata.is_file()
             && path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
         {
-            if files.len() == MAX_FILES {
+            if contents.files.len() == MAX_FILES {
                 return Err(SourceError::TooMany(root.to_owned()));
             }
-            let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
             match read_bounded(&path) {
-                Ok(bytes) => drop(files.insert(shown, bytes)),
+                Ok(bytes) => drop(contents.files.insert(shown(&path), bytes)),
                 // Deleted between listing and reading.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
                 Err(cause) => return Err(unreadable(&path, cause)),
@@ -191,6 +202,20 @@ fn yaml_files(
         }
     }
     Ok(())
+}
+
+fn repeated(link: &str) -> Finding {
+    Finding {
+        file: link.to_owned(),
+        line: 1,
+        column: 1,
+        severity: lint::Severity::Warning,
+        kind: String::new(),
+        name: String::new(),
+        path: String::new(),
+        rule: "yaml/repeated".to_owned(),
+        message: lint::files::REPEATED.to_owned(),
+    }
 }
 
 /// One byte more than `Source` takes, so that it is the one to refuse a file that is too large.

@@ -111,8 +111,24 @@ fn a_new_secret_is_a_change_and_a_directory_that_is_not_there_an_error() {
     bench.changed();
     bench.write("secrets/keys/openai", "sk-2");
     assert!(matches!(bench.source.poll().unwrap(), Reading::Same), "values are the gateways' business");
+    bench.write("secrets/keys/openai", "sk-1\nsk-2\n");
+    bench.changed();
     let missing = Directory::new(bench.directory.path().join("nowhere")).read().unwrap_err();
     assert!(missing.to_string().contains("nowhere"), "{missing}");
+}
+
+#[test]
+fn a_link_to_its_own_directory_is_named_and_stops_nothing() {
+    let mut bench = Bench::new();
+    bench.write("a.yaml", &lane("a"));
+    bench.source.read().unwrap();
+    std::os::unix::fs::symlink(".", bench.directory.path().join("itself")).unwrap();
+    std::os::unix::fs::symlink("loop.yaml", bench.directory.path().join("loop.yaml")).unwrap();
+    bench.write("b.yaml", &lane("b"));
+    let changed = bench.changed();
+    assert_eq!(names(&changed), ["a", "b"]);
+    assert!(errors(&changed).is_empty(), "{:?}", changed.findings);
+    assert!(changed.findings.iter().any(|finding| finding.file == "itself"), "{:?}", changed.findings);
 }
 
 #[test]

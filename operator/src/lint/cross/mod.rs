@@ -1,7 +1,8 @@
 //! What objects do to each other: `cross/*`.
 //!
 //! Input: the error-free documents of all files. Output: findings at the field to change. Errors are what the operator
-//! would refuse (duplicates, conflicts, objects that are invalid next to others) and secret files that are missing;
+//! would refuse (duplicates, conflicts, objects that are invalid next to others) and secret files that are missing
+//! or unusable;
 //! warnings are what works but cannot do what its author wants.
 
 mod duplicate;
@@ -11,31 +12,36 @@ mod refusal;
 mod secret;
 mod shadow;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hedgerow_crds::Kind;
 
 use super::{Document, File, Finding, Severity, sort};
 use crate::domain::{Objects, Snapshot};
 
-/// The secret files that exist: pairs of name and key.
+/// The secret files that exist, by name and key, and whether a gateway can send what is in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Secrets(BTreeSet<(String, String)>);
+pub struct Secrets(BTreeMap<(String, String), bool>);
 
 impl Secrets {
-    /// Notes a file `<name>/<key>`.
-    pub fn insert(&mut self, name: &str, key: &str) {
-        self.0.insert((name.to_owned(), key.to_owned()));
+    /// Notes a file `<name>/<key>`; `sendable` = it is one line that a header can hold.
+    pub fn insert(&mut self, name: &str, key: &str, sendable: bool) {
+        self.0.insert((name.to_owned(), key.to_owned()), sendable);
     }
 
     /// Whether the file exists and is not empty.
     pub fn contains(&self, name: &str, key: &str) -> bool {
-        self.0.contains(&(name.to_owned(), key.to_owned()))
+        self.0.contains_key(&(name.to_owned(), key.to_owned()))
+    }
+
+    /// Whether the file exists and no header can hold what is in it.
+    fn is_unsendable(&self, name: &str, key: &str) -> bool {
+        self.0.get(&(name.to_owned(), key.to_owned())) == Some(&false)
     }
 
     /// Whether the Secret has any key.
     pub fn has_any(&self, name: &str) -> bool {
-        self.0.iter().any(|(secret, _)| secret == name)
+        self.0.keys().any(|(secret, _)| secret == name)
     }
 
     /// Adds all files of another set.

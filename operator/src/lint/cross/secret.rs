@@ -1,8 +1,9 @@
-//! Secret files that are named and not there.
+//! Secret files that are named and not there, or not usable.
 
 use hedgerow_crds::{Kind, effective};
 
 use super::{super::Finding, Fleet, Secrets};
+use crate::domain::Route;
 
 /// Findings of a fleet whose secret files are known.
 pub(super) fn check(fleet: &Fleet<'_>, secrets: &Secrets) -> Vec<Finding> {
@@ -29,6 +30,7 @@ pub(super) fn check(fleet: &Fleet<'_>, secrets: &Secrets) -> Vec<Finding> {
             ));
         }
     }
+    findings.extend(fleet.snapshot.routes.iter().filter_map(|route| unsendable(fleet, secrets, route)));
     let clients =
         fleet.snapshot.settings.as_ref().and_then(|settings| settings.spec.client_auth.secret_name.as_ref());
     if let Some(name) = clients.filter(|name| !secrets.has_any(name)) {
@@ -44,4 +46,14 @@ pub(super) fn check(fleet: &Fleet<'_>, secrets: &Secrets) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// A key that is there and that no header can hold. Authorities are not sent and may have many lines.
+fn unsendable(fleet: &Fleet<'_>, secrets: &Secrets, route: &Route) -> Option<Finding> {
+    let file = effective::secret(&route.spec).filter(|file| secrets.is_unsendable(&file.name, &file.key))?;
+    let message = format!(
+        "the file secrets/{}/{} has a line break or another control character: write the key as one line",
+        file.name, file.key
+    );
+    fleet.finding(Kind::ProviderRoute, &route.name, "cross/secret-unusable", "spec.auth.secretRef", message)
 }
