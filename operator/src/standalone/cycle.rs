@@ -23,6 +23,7 @@ use super::{
     clock::now,
     fleet::{Fleet, Start},
     generation::Generations,
+    lock::Lock,
     overview,
     port::{self, PortError, Reserved},
     process::{Admin, Event},
@@ -66,6 +67,8 @@ pub(super) struct Cycle {
     problems: BTreeMap<String, String>,
     /// Why gateways could not be read.
     unread: BTreeMap<String, String>,
+    /// Held until the gateways are ended.
+    _lock: Lock,
 }
 
 impl Cycle {
@@ -75,6 +78,7 @@ impl Cycle {
         let changed = directory.read()?;
         let files = StatusFiles::open(&options.config_dir)
             .map_err(|cause| StartError::Unwritable { path: options.config_dir.clone(), cause })?;
+        let lock = Lock::take(&options.config_dir)?;
         let mut cycle = Self {
             screen: Terminal::new(options.screen),
             directory,
@@ -91,6 +95,7 @@ impl Cycle {
             findings: Vec::new(),
             problems: BTreeMap::new(),
             unread: BTreeMap::new(),
+            _lock: lock,
             options,
         };
         cycle.take(changed)?;
@@ -240,7 +245,8 @@ impl Cycle {
             admins.push(if first.port() == 0 {
                 Admin::Free(first.ip())
             } else {
-                let port = first.port().saturating_add(self.admins_used);
+                let port = first.port().checked_add(self.admins_used);
+                let port = port.ok_or(PortError::Exhausted { first, flag: "--admin" })?;
                 self.admins_used += 1;
                 Admin::Fixed(port::free(SocketAddr::new(first.ip(), port), "--admin")?)
             });

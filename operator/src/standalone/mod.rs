@@ -12,6 +12,7 @@ mod cycle;
 mod fleet;
 mod generation;
 pub mod hold;
+mod lock;
 mod look;
 mod overview;
 mod port;
@@ -120,6 +121,12 @@ pub enum StartError {
     /// The client that reads gateways cannot be made.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// Another standalone runs on the directory.
+    #[error("another standalone runs on {path}: end it first, or give this one a directory of its own")]
+    Taken {
+        /// Configuration directory.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("cannot write below {path}: {cause}")]
     Unwritable {

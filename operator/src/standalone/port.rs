@@ -27,6 +27,14 @@ pub enum PortError {
         /// Option that names another one.
         flag: &'static str,
     },
+    /// More gateways than ports.
+    #[error("there are not enough ports from {first} on for all gateways: choose a lower one with {flag}")]
+    Exhausted {
+        /// The first address.
+        first: SocketAddr,
+        /// Option that names another one.
+        flag: &'static str,
+    },
     /// Not an address of this machine, or not allowed.
     #[error("cannot listen on {address} ({cause}): choose another address with {flag}")]
     Unusable {
