@@ -80,7 +80,7 @@ pub async fn run(args: Args) -> anyhow::Result<bool> {
     let ended = stage.end().await;
     let story = played?;
     ended?;
-    let limits = report::Limits { duplicates: 10.0, extra: 6.0 };
+    let limits = report::Limits { duplicates: 10.0, extra: 12.0 };
     std::fs::write(&report, report::html(&story, &limits))
         .with_context(|| format!("{} could not be written", report.display()))?;
     let held = conclude(&story);
