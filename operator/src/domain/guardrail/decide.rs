@@ -11,7 +11,8 @@ use hedgerow_crds::{condition::Reason, v1alpha1::HedgePolicySpec};
 use hedgerow_policy::{
     gate,
     guardrail::{
-        Cause, Context, Evaluation, Hold, Reading, Rules, State, Windows, Wish, evaluate, step, windows,
+        Cause, Context, Evaluation, Hold, Reading, Rules, Signal, Standing as Stands, State, Windows, Wish,
+        evaluate, step, windows,
     },
     time::Moment,
 };
@@ -91,7 +92,7 @@ pub struct Decision {
     pub reason: Reason,
     /// The signal behind it, if one is.
     pub reading: Option<Reading>,
-    /// Since when the short window had been over its limit.
+    /// Since when the short window of the signal behind a trip had been on the wrong side of its limit.
     pub breached: Option<Moment>,
     /// The decision in one line.
     pub line: String,
@@ -110,7 +111,7 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let wish = wish(&mut standing, &wanted, facts);
     let (latch, transition) = step(&old.latch, &rules, &wish, &evaluation, facts.now);
     standing.latch = latch;
-    standing.over_since = over_since(old.over_since, &evaluation, facts.now);
+    standing.over_since = over_since(&old.over_since, &evaluation, facts.now);
     let decision = transition.map(|transition| {
         let scene = Scene {
             transition: &transition,
@@ -195,9 +196,17 @@ fn wish(standing: &mut Standing, wanted: &Wanted, facts: &Facts<'_>) -> Wish {
     }
 }
 
-/// Since when a short window has been at or over its limit.
-fn over_since(before: Option<Moment>, evaluation: &Evaluation, now: Moment) -> Option<Moment> {
-    evaluation.readings().iter().any(evidence::over).then(|| before.unwrap_or(now))
+/// Since when each signal's short window has been on the wrong side of its limit. Too little data is no breach.
+fn over_since(
+    before: &BTreeMap<Signal, Moment>,
+    evaluation: &Evaluation,
+    now: Moment,
+) -> BTreeMap<Signal, Moment> {
+    let known = evaluation.readings().iter().filter(|reading| reading.standing != Stands::Insufficient);
+    known
+        .filter(|reading| evidence::over(reading))
+        .map(|reading| (reading.signal, before.get(&reading.signal).copied().unwrap_or(now)))
+        .collect()
 }
 
 /// Fixes the words of a transition.
@@ -226,7 +235,9 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
         transition: transition.transition,
         reason,
         reading: transition.reading.clone(),
-        breached: standing.over_since.filter(|_| tripped),
+        breached: transition.reading.as_ref().filter(|_| tripped).map(|reading| {
+            standing.over_since.get(&reading.signal).copied().unwrap_or(facts.now)
+        }),
         line: evidence::line(scene, standing),
     }
 }

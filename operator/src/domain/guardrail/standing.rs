@@ -3,7 +3,7 @@
 //! Status is the only memory. What it does not hold is derived on the safe side: a ramp step and a trial start their time
 //! anew after a restart, and the cooldown follows from the number of trips.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use hedgerow_crds::{
     condition::Reason,
@@ -41,8 +41,8 @@ pub struct Standing {
     pub tripped_at: Vec<Moment>,
     /// What was counted in the bucket in which the trial began; only in a trial.
     pub trial_base: Base,
-    /// Since when some short window has been at or over its limit without a break.
-    pub over_since: Option<Moment>,
+    /// Since when a signal's short window, with enough data, has been on the wrong side of its limit without a break.
+    pub over_since: BTreeMap<Signal, Moment>,
 }
 
 impl Standing {
@@ -83,7 +83,7 @@ impl Standing {
             trips,
             tripped_at,
             trial_base: Base::default(),
-            over_since: None,
+            over_since: BTreeMap::new(),
         }
     }
 }
