@@ -3,6 +3,7 @@
 //! Input: a [`Snapshot`]. Output: the objects in force, in the order in which gateways ask them, and one [`Verdict`]
 //! for every object of the snapshot. Rules (the spec's "Attachment and conflicts"):
 //! - an invalid object is left out, the rest runs;
+//! - so is a route that the installation does not allow;
 //! - a fleet has at most [`MAX_ROUTES_PER_FLEET`] routes, the first by name;
 //! - a cohort name belongs to the first policy in order; the other policy runs without that cohort;
 //! - there is one fallback lane, and guarantees add up to 100 at most: a lane that breaks this gives way.
@@ -15,7 +16,7 @@ use hedgerow_crds::{Kind, MAX_ROUTES_PER_FLEET, condition::Reason, v1alpha1::hed
 
 use super::{
     object::{Fleet, Lane, Object, Policy, Route},
-    order,
+    order, permission,
     snapshot::Snapshot,
     validate::{self, Invalid},
     verdict::{Acceptance, Conflict, Verdict},
@@ -39,12 +40,10 @@ pub struct Attachment<'a> {
 /// Decides what is in force.
 pub fn attach(snapshot: &Snapshot) -> Attachment<'_> {
     let mut verdicts = Vec::new();
-    let routes = routes(&snapshot.routes, &mut verdicts);
+    let routes = routes(snapshot, &mut verdicts);
     let policies = policies(&snapshot.policies, &mut verdicts);
     let lanes = lanes(&snapshot.lanes, &mut verdicts);
-    if let Some(fleet) = &snapshot.settings {
-        verdicts.push(Verdict::whole(Kind::GatewayFleet, &fleet.name, fleet.generation));
-    }
+    verdicts.extend(snapshot.settings.as_ref().map(|fleet| permission::fleet(fleet, &snapshot.tenancy)));
     if routes.is_empty() {
         let message = format!(
             "fleet {} has no usable route: add a ProviderRoute with gateway: {}",
@@ -58,13 +57,17 @@ pub fn attach(snapshot: &Snapshot) -> Attachment<'_> {
     Attachment { settings: snapshot.settings.as_ref(), routes, policies, lanes, verdicts }
 }
 
-fn routes<'a>(all: &'a [Route], verdicts: &mut Vec<Verdict>) -> Vec<&'a Route> {
+fn routes<'a>(snapshot: &'a Snapshot, verdicts: &mut Vec<Verdict>) -> Vec<&'a Route> {
     let kind = Kind::ProviderRoute;
     let mut valid = Vec::new();
-    for route in all {
-        match validate::route(route) {
-            problems if problems.is_empty() => valid.push(route),
-            problems => verdicts.push(invalid(kind, route, &problems)),
+    for route in &snapshot.routes {
+        let problems = validate::route(route);
+        if !problems.is_empty() {
+            verdicts.push(invalid(kind, route, &problems));
+        } else if let Some(refused) = permission::route(route, &snapshot.tenancy) {
+            verdicts.push(refused);
+        } else {
+            valid.push(route);
         }
     }
     for (name, problem) in validate::boundaries(&valid) {

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::object::{Fleet, Lane, Policy, Resource, Route};
+use hedgerow_crds::v1alpha1::GatewayFleetSpec;
+
+use super::{
+    object::{Fleet, Lane, Policy, Resource, Route},
+    tenancy::Tenancy,
+};
 
 /// The objects of one namespace, in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,8 +22,8 @@ pub struct Objects {
     pub fleets: Vec<Fleet>,
 }
 
-/// The objects of one fleet, sorted by name.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The objects of one fleet, sorted by name, and what the installation says about them.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// Namespace of all objects.
     pub namespace: String,
@@ -32,6 +37,33 @@ pub struct Snapshot {
     pub policies: Vec<Policy>,
     /// Its lanes.
     pub lanes: Vec<Lane>,
+    /// What a fleet without a `GatewayFleet` is.
+    pub presumed: GatewayFleetSpec,
+    /// What the authors of the objects may reach.
+    pub tenancy: Tenancy,
+}
+
+/// No objects, under an installation that presumes and withholds nothing.
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            namespace: String::new(),
+            fleet: String::new(),
+            settings: None,
+            routes: Vec::new(),
+            policies: Vec::new(),
+            lanes: Vec::new(),
+            presumed: GatewayFleetSpec::default(),
+            tenancy: Tenancy::permissive(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// The fleet as it is in force.
+    pub fn spec(&self) -> &GatewayFleetSpec {
+        self.settings.as_ref().map_or(&self.presumed, |fleet| &fleet.spec)
+    }
 }
 
 impl Objects {
@@ -58,7 +90,8 @@ impl Objects {
         routes.chain(policies).chain(lanes).chain(fleets).collect()
     }
 
-    /// The objects of one fleet.
+    /// The objects of one fleet, under an installation that presumes and withholds nothing: one that does not
+    /// [`govern`](super::Installation::govern)s the result.
     pub fn snapshot(&self, namespace: &str, fleet: &str) -> Snapshot {
         let mut snapshot = Snapshot {
             namespace: namespace.to_owned(),
@@ -67,6 +100,7 @@ impl Objects {
             routes: of_fleet(&self.routes, |o| o.namespace == namespace && *o.spec.gateway == *fleet),
             policies: of_fleet(&self.policies, |o| o.namespace == namespace && *o.spec.gateway == *fleet),
             lanes: of_fleet(&self.lanes, |o| o.namespace == namespace && *o.spec.gateway == *fleet),
+            ..Snapshot::default()
         };
         snapshot.routes.sort_by(|a, b| a.name.cmp(&b.name));
         snapshot.policies.sort_by(|a, b| a.name.cmp(&b.name));

@@ -5,6 +5,13 @@
 //! give equal bytes, in whatever order they come; there is no time and no machine in the text. Decisions are those of
 //! cohorts that have just been created: what guardrails have decided since is in status, not in files.
 
+pub mod children;
+mod mounts;
+mod reach;
+
+pub use mounts::Mounts;
+pub use reach::Reach;
+
 use std::fmt::Write as _;
 
 use hedgerow_config::digest::{digest, short};

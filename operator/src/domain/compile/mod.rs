@@ -47,8 +47,8 @@ pub fn compile(snapshot: &Snapshot, latches: &Latches) -> Compiled {
         schema: SCHEMA.to_owned(),
         fleet: FleetId { namespace: snapshot.namespace.clone(), name: snapshot.fleet.clone() },
         objects: objects(&attachment),
-        settings: attachment.settings.map(|fleet| settings::settings(&fleet.spec)).unwrap_or_default(),
-        cohorts: cohorts(&attachment, latches),
+        settings: settings::settings(snapshot.spec()),
+        cohorts: cohorts(&attachment, snapshot, latches),
         lanes: lanes(&attachment),
         budgets: budgets::budgets(&attachment.policies, &served),
         routes,
@@ -56,8 +56,8 @@ pub fn compile(snapshot: &Snapshot, latches: &Latches) -> Compiled {
     Compiled { usable: !config.routes.is_empty(), verdicts: attachment.verdicts, config }
 }
 
-fn cohorts(attachment: &Attachment<'_>, latches: &Latches) -> Vec<config::Cohort> {
-    let fleet = attachment.settings.map(|fleet| &fleet.spec);
+fn cohorts(attachment: &Attachment<'_>, snapshot: &Snapshot, latches: &Latches) -> Vec<config::Cohort> {
+    let fleet = Some(snapshot.spec());
     let mut compiled = Vec::new();
     for (policy, cohorts) in &attachment.policies {
         let start = measure::count(policy.spec.ramp.start_percent);

@@ -1,0 +1,48 @@
+//! What the installation's tenancy makes of routes and fleets.
+//!
+//! A route that may not have its Secret or its endpoint is not used at all. A fleet runs without the Secrets that it may
+//! not have: everything else in it would be worse without (its client keys above all), and what needs such a Secret stays
+//! shut.
+
+use hedgerow_crds::{Kind, condition::Reason, default_secret_name, effective};
+
+use super::{
+    object::{Fleet, Route},
+    tenancy::Tenancy,
+    verdict::{Acceptance, Verdict},
+};
+
+/// The verdict on a route that is not allowed.
+pub(super) fn route(route: &Route, tenancy: &Tenancy) -> Option<Verdict> {
+    let spec = &route.spec;
+    let whole = Verdict::whole(Kind::ProviderRoute, &route.name, route.generation);
+    if !tenancy.allows_endpoint(&spec.endpoint) {
+        let message = tenancy.endpoint_refusal(&spec.endpoint);
+        return Some(whole.refuse(Reason::EndpointNotAllowed, "spec.endpoint", message));
+    }
+    let key = effective::secret(spec).map(|reference| ("spec.auth.secretRef", reference.name));
+    let authority = spec.tls.as_ref().and_then(|tls| tls.ca_secret_ref.as_ref());
+    let authority = authority.map(|reference| ("spec.tls.caSecretRef.name", reference.name.clone()));
+    let (field, name) = key.into_iter().chain(authority).find(|(_, name)| !tenancy.allows_secret(name))?;
+    Some(whole.refuse(Reason::SecretNotAllowed, field, tenancy.secret_refusal(&name)))
+}
+
+/// The verdict on a fleet.
+pub(super) fn fleet(fleet: &Fleet, tenancy: &Tenancy) -> Verdict {
+    let (spec, keys) = (&fleet.spec, default_secret_name(&fleet.name));
+    let whole = Verdict::whole(Kind::GatewayFleet, &fleet.name, fleet.generation);
+    let clients = spec.client_auth.secret_name.iter().map(|name| ("spec.clientAuth.secretName", name));
+    let serving = spec.tls.iter().map(|tls| ("spec.tls.secretName", &tls.secret_name));
+    let further = spec.secrets.iter().map(|name| ("spec.secrets", name));
+    let mut named = clients.chain(serving).chain(further).filter(|(_, name)| **name != *keys);
+    match named.find(|(_, name)| !tenancy.allows_secret(name)) {
+        Some((field, name)) => Verdict {
+            acceptance: Acceptance::Partly,
+            reason: Reason::PartiallyAccepted,
+            message: tenancy.secret_refusal(name),
+            field: field.to_owned(),
+            ..whole
+        },
+        None => whole,
+    }
+}
