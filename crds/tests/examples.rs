@@ -20,6 +20,10 @@ fn examples() -> Vec<(String, Value)> {
 fn collect(folder: &Path, found: &mut Vec<(String, Value)>) {
     for entry in fs::read_dir(folder).expect("the folder exists") {
         let path = entry.expect("readable").path();
+        if path.is_dir() && path.ends_with("gitops") {
+            // Objects of GitOps engines, not ours.
+            continue;
+        }
         if path.is_dir() {
             collect(&path, found);
         } else if path.extension().is_some_and(|ext| ext == "yaml") {
