@@ -7,6 +7,7 @@
 //! as in production, only times are a tenth and windows are short; every figure is measured in this run. It refuses to
 //! repeat a scene until it succeeds: a promise that did not hold is printed as such, and the exit status says so.
 
+mod files;
 mod recorder;
 pub mod report;
 mod screen;
@@ -43,8 +44,6 @@ use self::{
 const EXTENSION: Duration = Duration::from_secs(15);
 /// Bound on everything being given back after the last answer.
 const SETTLE: Duration = Duration::from_secs(10);
-/// Slots of the batch lane in each gateway, as `crds/examples/demo/batch.yaml` says.
-const BATCH_SLOTS: f64 = 8.0;
 /// Mean time that a batch request holds its slot: median first token, and 50 tokens 2 ms apart.
 const BATCH_SECONDS: f64 = (script::MEDIAN_MS + 100.0) / 1000.0;
 
@@ -80,8 +79,7 @@ pub async fn run(args: Args) -> anyhow::Result<bool> {
     let ended = stage.end().await;
     let story = played?;
     ended?;
-    let limits = report::Limits { duplicates: 10.0, extra: 12.0 };
-    std::fs::write(&report, report::html(&story, &limits))
+    std::fs::write(&report, report::html(&story, &files::limits()?))
         .with_context(|| format!("{} could not be written", report.display()))?;
     let held = conclude(&story);
     if args.json {
@@ -106,7 +104,7 @@ async fn play(
     let clock = Clock::start();
     let mut recorder = Recorder::new(args.seed, base_url.clone(), clock.started_unix_ms);
     let total = Duration::from_secs(args.seconds);
-    let capacity = BATCH_SLOTS * f64::from(stage::GATEWAYS) / BATCH_SECONDS;
+    let capacity = files::batch_slots()? * f64::from(stage::GATEWAYS) / BATCH_SECONDS;
     let mut act: Option<Scene> = None;
     loop {
         let at = clock.elapsed();

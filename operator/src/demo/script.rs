@@ -22,7 +22,7 @@ pub enum Scene {
     SlowRegion,
     /// Batch traffic at 140 % of what its lane can hold.
     Flood,
-    /// The JSON answers get slow in both regions alike: a hedge has nothing to win.
+    /// A rush of JSON requests, slow in both regions alike: a hedge has nothing to win.
     Trip,
     /// Healthy again: the guardrail lets the cohort back in through a trial.
     Recovery,
@@ -52,7 +52,7 @@ impl Scene {
             Self::Stragglers => "4 % of the calls are 5 to 10 x slower",
             Self::SlowRegion => "region b is slow",
             Self::Flood => "batch floods at 140 %",
-            Self::Trip => "chat-json is slow everywhere: hedges win nothing",
+            Self::Trip => "a rush of chat-json, slow everywhere: hedges win nothing",
             Self::Recovery => "healthy again",
         }
     }
@@ -146,15 +146,17 @@ pub struct Rates {
 /// Requests per second in `scene`. `batch_capacity` is what the batch lane can serve per second at its limit.
 pub fn rates(scene: Scene, batch_capacity: f64) -> Rates {
     let batch = batch_capacity * if scene == Scene::Flood { 1.4 } else { 0.3 };
-    // Half as many again while they are slow: the races that were won before have to leave the long window's majority.
-    let (json, slow_json) = if scene == Scene::Trip { (0.0, 1.5 * JSON) } else { (JSON, 0.0) };
+    let (json, slow_json) = if scene == Scene::Trip { (0.0, JSON_RUSH) } else { (JSON, 0.0) };
     Rates { stream: STREAM, json, slow_json, batch }
 }
 
 /// Streams per second.
 const STREAM: f64 = 180.0;
 /// Complete answers per second.
-const JSON: f64 = 80.0;
+const JSON: f64 = 10.0;
+/// The same while they are slow. The gateway itself stops hedging within a few seconds, because it sees that a hedge wins
+/// nothing; only a rush makes enough duplicates before that to be a breach.
+const JSON_RUSH: f64 = 200.0;
 
 /// First-token times that the JSON prompts of scene [`Scene::Trip`] order from every provider: four to six medians, the
 /// same wherever the request goes, so that a hedge has nothing to win.

@@ -12,17 +12,11 @@ use std::{
 use anyhow::Context as _;
 use hedgerow_sim::{Dialect, Provider, ProviderConfig};
 
-use super::script::{self, Region, Scene};
+use super::{
+    files::FILES,
+    script::{self, Region, Scene},
+};
 use crate::standalone::{Options, Records, Running, Screen, Standalone};
-
-/// The files of `crds/examples/demo/`, so that the demo needs no checkout beside the binary.
-const FILES: &[(&str, &str)] = &[
-    ("region-a.yaml", include_str!("../../../crds/examples/demo/region-a.yaml")),
-    ("region-b.yaml", include_str!("../../../crds/examples/demo/region-b.yaml")),
-    ("policy.yaml", include_str!("../../../crds/examples/demo/policy.yaml")),
-    ("interactive.yaml", include_str!("../../../crds/examples/demo/interactive.yaml")),
-    ("batch.yaml", include_str!("../../../crds/examples/demo/batch.yaml")),
-];
 
 /// Gateway processes.
 pub(crate) const GATEWAYS: u16 = 2;
