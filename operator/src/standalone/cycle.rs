@@ -23,6 +23,7 @@ use super::{
     clock::now,
     fleet::{Fleet, Start},
     generation::Generations,
+    hold,
     lock::Lock,
     overview,
     port::{self, PortError, Reserved},
@@ -99,7 +100,7 @@ impl Cycle {
             options,
         };
         cycle.take(changed)?;
-        if cycle.fleets.values().all(|fleet| fleet.config.is_none()) {
+        if cycle.fleets.values().all(|fleet| fleet.memory.config.is_none()) {
             let findings = cycle.findings.iter().map(ToString::to_string).collect();
             return Err(StartError::NothingToRun { path: cycle.options.config_dir.clone(), findings });
         }
@@ -212,11 +213,12 @@ impl Cycle {
         }
         let admins = self.admins(&name)?;
         let Some(fleet) = self.fleets.get_mut(&name) else { return Ok(()) };
-        fleet.snapshot = snapshot;
-        fleet.restore(self.reporter.files(), now());
+        fleet.memory.snapshot = snapshot;
+        let files = self.reporter.files();
+        fleet.memory.restore(|policy| files.cohorts(policy), now());
         let written = fleet.compile().and_then(|()| fleet.write_fleet_file(now()));
         written.map_err(|cause| StartError::Unwritable { path: self.options.run_dir(), cause })?;
-        if fleet.config.is_some() && fleet.members.is_empty() {
+        if fleet.memory.config.is_some() && fleet.members.is_empty() {
             fleet.start(&Start {
                 command: &self.options.gateway,
                 records: &self.options.records,
@@ -276,7 +278,7 @@ impl Cycle {
                 member(&mut self.fleets, &uid, &mut |fleet, index| {
                     fleet.members[index].failure = Some(cause.clone());
                     fleet.members[index].restarts += 1;
-                    fleet.store.ended(&uid, now());
+                    fleet.memory.store.ended(&uid, now());
                 });
             }
             Event::Log { uid, line } => self.screen.log(&uid, &line),
@@ -292,13 +294,15 @@ impl Cycle {
         let at = now();
         self.problems.retain(|about, _| !about.starts_with("hold "));
         let mut decided = Vec::new();
+        let command = format!(" --config {}", self.options.config_dir.display());
         for fleet in self.fleets.values_mut() {
-            fleet.digest_readings(at);
-            let round = fleet.look(&self.options.config_dir, at);
+            fleet.memory.digest_readings(at);
+            let directory = &self.options.config_dir;
+            let round = fleet.memory.look(|policy| hold::annotations(policy, directory), &command, at);
             for (index, problem) in round.problems.into_iter().enumerate() {
-                self.problems.insert(format!("hold {} {index}", fleet.name), problem);
+                self.problems.insert(format!("hold {} {index}", fleet.memory.name), problem);
             }
-            decided.push((fleet.name.clone(), round.decisions));
+            decided.push((fleet.memory.name.clone(), round.decisions));
         }
         for (name, decisions) in decided {
             for decision in &decisions {
@@ -331,7 +335,7 @@ impl Cycle {
         let fetcher = &self.fetcher;
         let reads = self.fleets.values().flat_map(|fleet| {
             fleet.members.iter().filter_map(|member| {
-                let (fleet, uid, admin) = (fleet.name.clone(), member.uid.clone(), member.admin?);
+                let (fleet, uid, admin) = (fleet.memory.name.clone(), member.uid.clone(), member.admin?);
                 Some(async move { (fleet, uid, fetcher.state(admin).await) })
             })
         });

@@ -14,6 +14,7 @@ use hedgerow_crds::{ALL_COHORTS, ANNOTATION_RESUME_PREFIX, ANNOTATION_SUSPEND_PR
 use jiff::Timestamp;
 
 use super::status_file::{DIRECTORY, replace};
+use crate::domain::Policy;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +94,13 @@ pub(super) fn read(config_dir: &Path, policy: &str) -> BTreeMap<String, String> 
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default()
+}
+
+/// Annotations of the YAML and requests by hand; the latter win.
+pub(super) fn annotations(policy: &Policy, config_dir: &Path) -> BTreeMap<String, String> {
+    let mut annotations = policy.annotations.clone();
+    annotations.extend(read(config_dir, &policy.name));
+    annotations
 }
 
 fn path(config_dir: &Path, policy: &str) -> PathBuf {

@@ -13,7 +13,6 @@ mod fleet;
 mod generation;
 pub mod hold;
 mod lock;
-mod look;
 mod overview;
 mod port;
 mod process;

@@ -1,6 +1,6 @@
 //! The [`View`] of a fleet: figures and states as plain values.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use hedgerow_config::{
     State, lane,
@@ -23,20 +23,20 @@ const BREAKERS: [&str; 7] = ["closed", "recovering", "throttled", "slow", "halfO
 
 /// One fleet as of `now`.
 pub(super) fn fleet(fleet: &Fleet, now: Moment) -> FleetView {
-    let present: Vec<&State> = fleet.store.present(now).map(|life| &life.state).collect();
+    let present: Vec<&State> = fleet.memory.store.present(now).map(|life| &life.state).collect();
     FleetView {
-        name: fleet.name.clone(),
+        name: fleet.memory.name.clone(),
         base_url: fleet.base_url(),
-        digest: fleet.digest.clone(),
+        digest: fleet.memory.digest.clone(),
         pods: pods(fleet, now),
         totals: totals(fleet, &present),
-        first_token: fleet.recent.first_token(None),
-        without: fleet.recent.without_hedging(None),
+        first_token: fleet.memory.recent.first_token(None),
+        without: fleet.memory.recent.without_hedging(None),
         cohorts: cohorts(fleet, now),
         routes: routes(fleet, &present),
         lanes: lanes(fleet, &present),
         leaks: leaks(&present),
-        cumulative: Arc::new(fleet.store.counted().clone()),
+        cumulative: Arc::new(fleet.memory.store.counted().clone()),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn entry(decision: &Decision) -> Entry {
 
 fn pods(fleet: &Fleet, now: Moment) -> Vec<PodView> {
     let lives: BTreeMap<&str, _> =
-        fleet.store.present(now).map(|life| (life.state.pod.uid.as_str(), life)).collect();
+        fleet.memory.store.present(now).map(|life| (life.state.pod.uid.as_str(), life)).collect();
     fleet
         .members
         .iter()
@@ -81,7 +81,7 @@ fn pods(fleet: &Fleet, now: Moment) -> Vec<PodView> {
 
 /// Requests are counted by lane, the rest by cohort; a request that is in no cohort has only the former.
 fn totals(fleet: &Fleet, present: &[&State]) -> Totals {
-    let counted = fleet.store.counted();
+    let counted = fleet.memory.store.counted();
     let shed: u64 = counted.lanes.values().flat_map(|lane| lane.shed.values()).sum();
     let admitted: u64 = counted.lanes.values().map(|lane| lane.admitted).sum();
     let mut sum = Totals {
@@ -127,12 +127,12 @@ fn cohort_totals(counters: &CohortCounters) -> Totals {
 }
 
 fn cohorts(fleet: &Fleet, now: Moment) -> Vec<CohortView> {
-    let Some(config) = &fleet.config else { return Vec::new() };
-    let counted = fleet.store.counted();
+    let Some(config) = &fleet.memory.config else { return Vec::new() };
+    let counted = fleet.memory.store.counted();
     let view = |cohort: &hedgerow_config::Cohort| {
         let key = CohortKey { policy: cohort.policy.clone(), cohort: cohort.name.clone() };
-        let standing = fleet.standings.get(&key)?;
-        let outcome = fleet.outcomes.get(&key)?;
+        let standing = fleet.memory.standings.get(&key)?;
+        let outcome = fleet.memory.outcomes.get(&key)?;
         let long = &outcome.windows.long;
         let counts = counted.cohorts.get(&cohort.name);
         let latch = &standing.latch;
@@ -155,11 +155,11 @@ fn cohorts(fleet: &Fleet, now: Moment) -> Vec<CohortView> {
             ),
             win_percent: percent(long.hedge_wins.into(), long.hedges.into()),
             window: outcome.windows.long_span,
-            first_token: fleet.recent.first_token(Some(&cohort.name)),
-            without: fleet.recent.without_hedging(Some(&cohort.name)),
+            first_token: fleet.memory.recent.first_token(Some(&cohort.name)),
+            without: fleet.memory.recent.without_hedging(Some(&cohort.name)),
             totals: counts.map(|counts| cohort_totals(&counts.total)).unwrap_or_default(),
             not_hedged: counts.map(|counts| counts.suppressed.clone()).unwrap_or_default(),
-            delays: fleet.delays(&cohort.name),
+            delays: fleet.memory.delays(&cohort.name),
         })
     };
     config.cohorts.iter().filter_map(view).collect()
@@ -179,7 +179,7 @@ fn extra_percent(tally: &Tally) -> Option<f64> {
 }
 
 fn routes(fleet: &Fleet, present: &[&State]) -> Vec<RouteView> {
-    let Some(config) = &fleet.config else { return Vec::new() };
+    let Some(config) = &fleet.memory.config else { return Vec::new() };
     let seen = |route: &Route| -> Vec<&RouteState> {
         present.iter().flat_map(|state| &state.routes).filter(|seen| seen.route == route.name).collect()
     };
@@ -188,8 +188,8 @@ fn routes(fleet: &Fleet, present: &[&State]) -> Vec<RouteView> {
     let view = |route: &Route| {
         let states = seen(route);
         let tier: u64 = config.routes.iter().filter(|other| other.tier == route.tier).map(pull).sum();
-        let recent = fleet.recent.route(&route.name);
-        let counted = fleet.store.counted().routes.get(&route.name);
+        let recent = fleet.memory.recent.route(&route.name);
+        let counted = fleet.memory.store.counted().routes.get(&route.name);
         let rank = |state: &&str| BREAKERS.iter().position(|known| known == state);
         RouteView {
             name: route.name.clone(),
@@ -228,7 +228,7 @@ fn mean(values: impl ExactSizeIterator<Item = u32>, without: u32) -> u32 {
 }
 
 fn lanes(fleet: &Fleet, present: &[&State]) -> Vec<LaneView> {
-    let Some(config) = &fleet.config else { return Vec::new() };
+    let Some(config) = &fleet.memory.config else { return Vec::new() };
     let mut named: Vec<(&str, u32)> =
         config.lanes.iter().map(|lane| (lane.name.as_str(), lane.priority)).collect();
     let states: Vec<&LaneState> = present.iter().flat_map(|state| &state.lanes).collect();
@@ -238,7 +238,7 @@ fn lanes(fleet: &Fleet, present: &[&State]) -> Vec<LaneView> {
     }
     let view = |(name, priority): (&str, u32)| {
         let here: Vec<_> = states.iter().filter(|state| state.lane == name).collect();
-        let counted = fleet.store.counted().lanes.get(name).cloned().unwrap_or_default();
+        let counted = fleet.memory.store.counted().lanes.get(name).cloned().unwrap_or_default();
         LaneView {
             name: name.to_owned(),
             priority,
@@ -249,7 +249,7 @@ fn lanes(fleet: &Fleet, present: &[&State]) -> Vec<LaneView> {
             shed: counted.shed.values().sum(),
             shed_reasons: counted.shed,
             last_retry_after_s: here.iter().map(|state| state.last_retry_after_s).max().unwrap_or(0),
-            wait_p95: fleet.recent.wait(name).p95,
+            wait_p95: fleet.memory.recent.wait(name).p95,
         }
     };
     named.into_iter().map(view).collect()
@@ -266,19 +266,4 @@ fn leaks(present: &[&State]) -> InFlight {
         sum.buffered_bytes += one.buffered_bytes;
     }
     sum
-}
-
-impl Fleet {
-    /// Delay in force by the primary's route: the longest of its cells.
-    pub(super) fn delays(&self, cohort: &str) -> Vec<(String, Duration)> {
-        let mut delays: BTreeMap<String, u64> = BTreeMap::new();
-        let cells = self.store.lives().flat_map(|life| &life.state.cells);
-        for cell in cells.filter(|cell| cell.key.cohort == cohort) {
-            if let Some(delay) = cell.delay_ms {
-                let longest = delays.entry(cell.key.route.clone()).or_default();
-                *longest = delay.max(*longest);
-            }
-        }
-        delays.into_iter().map(|(route, millis)| (route, Duration::from_millis(millis))).collect()
-    }
 }

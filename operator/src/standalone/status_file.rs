@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use hedgerow_crds::{API_VERSION, Kind};
+use hedgerow_crds::{
+    API_VERSION, Kind,
+    v1alpha1::{HedgePolicyStatus, hedge_policy::CohortStatus},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Directory of the status files, below the configuration directory.
@@ -80,6 +83,12 @@ impl StatusFiles {
         serde_saphyr::from_str(&text).ok()
     }
 
+    /// The statuses of a policy's cohorts.
+    pub(super) fn cohorts(&self, policy: &str) -> Vec<CohortStatus> {
+        let document = self.read::<HedgePolicyStatus>(Kind::HedgePolicy, policy);
+        document.map(|document| document.status.cohorts).unwrap_or_default()
+    }
+
     /// Replaces a file; false where it already was so.
     pub(super) fn write<S: Serialize>(
         &mut self,
@@ -131,10 +140,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hedgerow_crds::v1alpha1::{
-        HedgePolicyStatus,
-        hedge_policy::{CohortState, CohortStatus},
-    };
+    use hedgerow_crds::v1alpha1::hedge_policy::CohortState;
 
     #[test]
     fn a_status_survives_a_restart_and_is_written_only_when_it_changed() {

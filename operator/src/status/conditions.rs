@@ -52,17 +52,20 @@ pub(super) fn programmed(
     if let Some((reason, message)) = &verdict.not_programmed {
         return Said::no(*reason, message.clone());
     }
+    let trouble = || pods.trouble.clone().map(|trouble| Said::no(trouble.reason, trouble.message));
     match pods.progress(object) {
-        Progress::NoReadyPods => Said::no(Reason::NoReadyPods, "no gateway is ready"),
+        Progress::NoReadyPods => {
+            trouble().unwrap_or_else(|| Said::no(Reason::NoReadyPods, "no gateway is ready"))
+        }
         Progress::Unread(names) => kept(before, verdict.generation).unwrap_or_else(|| {
             Said::no(Reason::NoReadyPods, format!("{} cannot be read yet", listed(&names)))
         }),
         Progress::Rejected { pod, message } => {
             Said::no(Reason::Rejected, format!("{pod} refused the configuration: {message}"))
         }
-        Progress::Behind(names) => {
+        Progress::Behind(names) => trouble().unwrap_or_else(|| {
             Said::no(Reason::Reconciling, format!("{} {} yet to take it up", listed(&names), have(&names)))
-        }
+        }),
         Progress::Everywhere { pods, young, unread } => {
             let mut message =
                 format!("in force in {pods} ready {}", if pods == 1 { "gateway" } else { "gateways" });

@@ -10,7 +10,7 @@ use hedgerow_crds::{
 };
 
 use super::{
-    conditions::{self, set_all},
+    conditions::{self, Said, set_all},
     pods::Pods,
 };
 use crate::domain::{Verdict, figure};
@@ -33,16 +33,21 @@ pub struct FleetFacts<'a> {
 /// The status now.
 pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetStatus {
     let pods = facts.pods;
+    let desired = pods.desired.unwrap_or(pods.members.len());
+    // What is wrong with any of its objects or pods is said here, even while others serve.
+    let programmed = match &pods.trouble {
+        Some(trouble) if facts.verdict.accepted() && facts.verdict.not_programmed.is_none() => {
+            Said::no(trouble.reason, trouble.message.clone())
+        }
+        _ => conditions::programmed(&old.conditions, facts.verdict, facts.object, pods),
+    };
     let mut status = old.clone();
     status.observed_generation = Some(facts.verdict.generation);
     set_all(
         &mut status.conditions,
         vec![
             (ConditionType::Accepted, conditions::accepted(facts.verdict)),
-            (
-                ConditionType::Programmed,
-                conditions::programmed(&old.conditions, facts.verdict, facts.object, pods),
-            ),
+            (ConditionType::Programmed, programmed),
         ],
         &[],
         facts.verdict.generation,
@@ -52,13 +57,13 @@ pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetSt
     let version = pods.ready().next().map(|state| state.pod.version.clone());
     status.summary = Some(FleetSummary {
         address: facts.address.to_owned(),
-        pods: format!("{ready}/{}", pods.members.len()),
+        pods: format!("{ready}/{desired}"),
         version: version.clone().unwrap_or_default(),
         config: digest::short(pods.digest).to_owned(),
     });
     status.address = Some(facts.address.to_owned());
     status.pods = Some(PodCounts {
-        desired: count(pods.members.len()),
+        desired: count(desired),
         ready: count(ready),
         programmed: count(pods.programmed()),
     });

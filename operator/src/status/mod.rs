@@ -20,6 +20,6 @@ mod tests;
 pub use due::{Decisive, due};
 pub use fleet::{FleetFacts, fleet};
 pub use lane::{LaneFacts, LaneFigures, lane};
-pub use pods::{Pod, Pods};
+pub use pods::{Pod, Pods, Trouble};
 pub use policy::{CohortFacts, PolicyFacts, policy};
 pub use route::{RouteFacts, RouteFigures, route};

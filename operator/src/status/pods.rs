@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hedgerow_config::{State, gateway::ObjectRef};
+use hedgerow_crds::condition::Reason;
 use hedgerow_policy::time::Moment;
 
 /// A pod that is ready and was read for this long must run the present configuration.
@@ -17,6 +18,19 @@ pub struct Pods<'a> {
     pub digest: &'a str,
     /// Unix time.
     pub now: Moment,
+    /// How many there should be; `None` = as many as there are.
+    pub desired: Option<usize>,
+    /// What keeps the configuration from pods, or pods from running.
+    pub trouble: Option<Trouble>,
+}
+
+/// Why something does not reach the pods that should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// One word.
+    pub reason: Reason,
+    /// A sentence that says what to do.
+    pub message: String,
 }
 
 /// One pod.

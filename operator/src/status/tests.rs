@@ -65,7 +65,7 @@ fn pods(states: &[Option<State>], seconds_old: u64) -> Pods<'_> {
             since: NOW - Duration::from_secs(seconds_old),
         })
         .collect();
-    Pods { members, digest: "d", now: NOW }
+    Pods { members, digest: "d", now: NOW, ..Pods::default() }
 }
 
 fn said(conditions: &[condition::Condition], type_: ConditionType) -> (String, String, String) {

@@ -1,12 +1,12 @@
 //! One round over a fleet's cohorts: facts from the readings, decisions from `domain::guardrail`.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::collections::BTreeMap;
 
 use hedgerow_config::State;
-use hedgerow_crds::{Kind, v1alpha1::HedgePolicyStatus};
+use hedgerow_crds::{Kind, v1alpha1::hedge_policy::CohortStatus};
 use hedgerow_policy::time::Moment;
 
-use super::{fleet::Fleet, hold, status_file::StatusFiles};
+use super::Memory;
 use crate::domain::{
     CohortKey, Policy, decision,
     guardrail::{Decision, Facts, Standing, decide, rules},
@@ -14,27 +14,24 @@ use crate::domain::{
 
 /// What one round gave.
 #[derive(Debug, Default)]
-pub(super) struct Round {
+pub struct Round {
     /// Transitions, in order.
-    pub(super) decisions: Vec<Decision>,
+    pub decisions: Vec<Decision>,
     /// Annotations that cannot be read.
-    pub(super) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
-impl Fleet {
+impl Memory {
     /// Makes sure that every cohort in force has a standing: from its status where it has one, else fresh. Those that are
-    /// gone are forgotten.
-    pub(super) fn restore(&mut self, files: &StatusFiles, now: Moment) {
+    /// gone are forgotten. `statuses` gives the cohorts' statuses of a policy, as last written.
+    pub fn restore(&mut self, mut statuses: impl FnMut(&str) -> Vec<CohortStatus>, now: Moment) {
         let mut kept = BTreeMap::new();
         for policy in &self.snapshot.policies {
             let mut before: Option<Vec<_>> = None;
             for cohort in &policy.spec.cohorts {
                 let key = CohortKey { policy: policy.name.clone(), cohort: cohort.name.to_string() };
                 let standing = self.standings.remove(&key).unwrap_or_else(|| {
-                    let statuses = before.get_or_insert_with(|| {
-                        let document = files.read::<HedgePolicyStatus>(Kind::HedgePolicy, &policy.name);
-                        document.map(|document| document.status.cohorts).unwrap_or_default()
-                    });
+                    let statuses = before.get_or_insert_with(|| statuses(&policy.name));
                     let status =
                         statuses.iter().find(|status| *status.name == *cohort.name && status.since.is_some());
                     status
@@ -47,21 +44,26 @@ impl Fleet {
         self.standings = kept;
     }
 
-    /// Looks at every cohort once. `config_dir` is where requests by hand are left.
-    pub(super) fn look(&mut self, config_dir: &Path, now: Moment) -> Round {
+    /// Looks at every cohort once. `annotations` are those of a policy, requests by hand included; `command` ends the
+    /// commands in messages, such as ` -n NAMESPACE`.
+    pub fn look(
+        &mut self,
+        annotations: impl Fn(&Policy) -> BTreeMap<String, String>,
+        command: &str,
+        now: Moment,
+    ) -> Round {
         let mut round = Round::default();
-        let command = format!(" --config {}", config_dir.display());
         let p95 = self.route_p95();
         let policies: Vec<Policy> = self.snapshot.policies.clone();
         for policy in &policies {
-            let annotations = annotations(policy, config_dir);
+            let annotations = annotations(policy);
             for cohort in &policy.spec.cohorts {
                 let key = CohortKey { policy: policy.name.clone(), cohort: cohort.name.to_string() };
                 if self.is_elsewhere(&key) {
                     continue;
                 }
                 let states: Vec<&State> = self.store.lives().map(|life| &life.state).collect();
-                let fleet_spec = self.snapshot.settings.as_ref().map(|fleet| &fleet.spec);
+                let fleet_spec = Some(self.snapshot.spec());
                 let facts = Facts {
                     fleet: &self.name,
                     key: &key,
@@ -72,7 +74,7 @@ impl Fleet {
                     seen: self.store.present(now).next().is_some(),
                     lost_today: self.today(&key.cohort).cost_lost,
                     p95: &p95,
-                    command: &command,
+                    command,
                     now,
                 };
                 let fresh = Standing::default();
@@ -89,24 +91,9 @@ impl Fleet {
 
     /// Whether another policy has the cohort, or its policy is not in force.
     fn is_elsewhere(&self, key: &CohortKey) -> bool {
-        let verdict = self
-            .verdicts
-            .iter()
-            .find(|verdict| verdict.kind == Kind::HedgePolicy && verdict.name == key.policy);
+        let verdict = self.verdict(Kind::HedgePolicy, &key.policy);
         verdict.is_none_or(|verdict| {
             !verdict.accepted() || verdict.conflicts.iter().any(|conflict| conflict.cohort == key.cohort)
         })
     }
-
-    fn route_p95(&self) -> BTreeMap<String, Duration> {
-        let routes = self.snapshot.routes.iter();
-        routes.filter_map(|route| Some((route.name.clone(), self.recent.route(&route.name).p95?))).collect()
-    }
-}
-
-/// Annotations of the YAML and requests by hand; the latter win.
-fn annotations(policy: &Policy, config_dir: &Path) -> BTreeMap<String, String> {
-    let mut annotations = policy.annotations.clone();
-    annotations.extend(hold::read(config_dir, &policy.name));
-    annotations
 }

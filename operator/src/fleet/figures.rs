@@ -1,0 +1,85 @@
+//! Figures of a fleet that only make sense over all its pods and over time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hedgerow_config::{
+    FleetFile,
+    fleet_file::{self, LaneMean},
+    state::CohortCounters,
+};
+use hedgerow_policy::time::Moment;
+
+use super::Memory;
+use crate::domain::counting::Counting as _;
+
+/// Seconds of a day; days are UTC.
+const DAY: u64 = 86_400;
+
+impl Memory {
+    /// Brings the figures up to date after a round of readings.
+    pub fn digest_readings(&mut self, now: Moment) {
+        self.recent.observe(self.store.counted(), self.store.in_flight(now), now);
+        self.trail.observe(self.store.counted(), now);
+        let today = now.as_secs() / DAY;
+        if self.day.0 != today {
+            let cohorts = self.store.counted().cohorts.iter();
+            self.day = (today, cohorts.map(|(name, cohort)| (name.clone(), cohort.total.clone())).collect());
+        }
+    }
+
+    /// What happened to a cohort since midnight UTC, or since the start if that was later.
+    pub fn today(&self, cohort: &str) -> CohortCounters {
+        let Some(now) = self.store.counted().cohorts.get(cohort) else { return CohortCounters::default() };
+        let base = self.day.1.get(cohort);
+        base.and_then(|base| now.total.minus(base)).unwrap_or_else(|| now.total.clone())
+    }
+
+    /// Delay in force by the primary's route: the longest of its cells.
+    pub fn delays(&self, cohort: &str) -> Vec<(String, Duration)> {
+        let mut delays: BTreeMap<String, u64> = BTreeMap::new();
+        let cells = self.store.lives().flat_map(|life| &life.state.cells);
+        for cell in cells.filter(|cell| cell.key.cohort == cohort) {
+            if let Some(delay) = cell.delay_ms {
+                let longest = delays.entry(cell.key.route.clone()).or_default();
+                *longest = delay.max(*longest);
+            }
+        }
+        delays.into_iter().map(|(route, millis)| (route, Duration::from_millis(millis))).collect()
+    }
+
+    /// 95th percentile of each route's first tokens, recent.
+    pub fn route_p95(&self) -> BTreeMap<String, Duration> {
+        let routes = self.snapshot.routes.iter();
+        routes.filter_map(|route| Some((route.name.clone(), self.recent.route(&route.name).p95?))).collect()
+    }
+
+    /// `fleet.json` as of `now` for `ready` pods; divided by at least one.
+    pub fn fleet_file(&self, ready: usize, now: Moment) -> FleetFile {
+        FleetFile {
+            schema: fleet_file::SCHEMA.to_owned(),
+            ready_replicas: u32::try_from(ready).unwrap_or(u32::MAX).max(1),
+            heartbeat_unix_ms: now.as_millis(),
+            lanes: self.lane_means(now),
+            cells: Vec::new(),
+        }
+    }
+
+    fn lane_means(&self, now: Moment) -> BTreeMap<String, LaneMean> {
+        let mut sums: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+        for lane in self.store.present(now).flat_map(|life| &life.state.lanes) {
+            let sum = sums.entry(lane.lane.clone()).or_default();
+            *sum = (sum.0 + u64::from(lane.limit), sum.1 + u64::from(lane.baseline_per_mille), sum.2 + 1);
+        }
+        let mean = |sum: u64, pods: u64| u32::try_from(sum / pods.max(1)).unwrap_or(u32::MAX);
+        sums.into_iter()
+            .map(|(lane, (limit, baseline, pods))| {
+                let mean = LaneMean {
+                    limit: mean(limit, pods),
+                    baseline_per_mille: mean(baseline, pods),
+                    at_unix_ms: now.as_millis(),
+                };
+                (lane, mean)
+            })
+            .collect()
+    }
+}

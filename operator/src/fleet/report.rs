@@ -1,0 +1,153 @@
+//! The status of every object of a fleet, made by `status` from what is remembered.
+//!
+//! Input: the memory, the pods, the status before. Output: the status now, for whoever writes it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use hedgerow_config::gateway::ObjectRef;
+use hedgerow_crds::{
+    Kind,
+    condition::Reason,
+    v1alpha1::{GatewayFleetStatus, HedgePolicyStatus, PriorityLaneStatus, ProviderRouteStatus},
+};
+
+use super::Memory;
+use crate::{
+    domain::{Acceptance, CohortKey, Lane, Object, Policy, Route, Verdict, decision},
+    status::{self, CohortFacts, LaneFigures, Pods, RouteFigures},
+};
+
+/// Outcomes of attempts that count as failures of the route.
+const FAILURES: [&str; 4] = ["failed", "invalid", "timed_out", "truncated"];
+/// Outcome of an attempt that was never sent.
+const WITHDRAWN: &str = "withdrawn";
+
+impl Memory {
+    /// What the compiler made of an object; `None` before it was compiled for the first time.
+    pub fn verdict(&self, kind: Kind, name: &str) -> Option<&Verdict> {
+        self.verdicts.iter().find(|verdict| verdict.kind == kind && verdict.name == name)
+    }
+
+    /// The status of a policy; `None` where it was not judged yet.
+    pub fn policy_status(
+        &self,
+        policy: &Policy,
+        pods: &Pods<'_>,
+        old: &HedgePolicyStatus,
+    ) -> Option<HedgePolicyStatus> {
+        let verdict = self.verdict(Kind::HedgePolicy, &policy.name)?;
+        let object = reference(Kind::HedgePolicy, policy);
+        let delays: Vec<Vec<(String, Duration)>> =
+            policy.spec.cohorts.iter().map(|cohort| self.delays(&cohort.name)).collect();
+        let no_reasons = BTreeMap::new();
+        let fleet_spec = Some(self.snapshot.spec());
+        let cohorts = policy.spec.cohorts.iter().zip(&delays).filter_map(|(cohort, delays)| {
+            let key = CohortKey { policy: policy.name.clone(), cohort: cohort.name.to_string() };
+            let outcome = self.outcomes.get(&key)?;
+            let counted = self.store.counted().cohorts.get(&key.cohort);
+            Some(CohortFacts {
+                name: &cohort.name,
+                mode: decision::mode(fleet_spec, &policy.spec, cohort),
+                standing: self.standings.get(&key)?,
+                windows: &outcome.windows,
+                evaluation: &outcome.evaluation,
+                first_token: self.recent.first_token(Some(&key.cohort)),
+                without: self.recent.without_hedging(Some(&key.cohort)),
+                not_hedged: counted.map_or(&no_reasons, |counted| &counted.suppressed),
+                delays,
+                today: self.today(&key.cohort),
+            })
+        });
+        let facts = status::PolicyFacts {
+            spec: &policy.spec,
+            verdict,
+            object: &object,
+            pods,
+            currency: self.config.as_ref().map_or("USD", |config| &config.settings.currency),
+            cohorts: cohorts.collect(),
+        };
+        Some(status::policy(old, &facts))
+    }
+
+    /// The status of a route; `None` where it was not judged yet.
+    pub fn route_status(
+        &self,
+        route: &Route,
+        pods: &Pods<'_>,
+        old: &ProviderRouteStatus,
+    ) -> Option<ProviderRouteStatus> {
+        let object = reference(Kind::ProviderRoute, route);
+        let facts = status::RouteFacts {
+            spec: &route.spec,
+            verdict: self.verdict(Kind::ProviderRoute, &route.name)?,
+            object: &object,
+            pods,
+            figures: self.route_figures(&route.name),
+        };
+        Some(status::route(old, &facts))
+    }
+
+    /// The status of a lane; `None` where it was not judged yet.
+    pub fn lane_status(
+        &self,
+        lane: &Lane,
+        pods: &Pods<'_>,
+        old: &PriorityLaneStatus,
+    ) -> Option<PriorityLaneStatus> {
+        let object = reference(Kind::PriorityLane, lane);
+        let figures = LaneFigures {
+            admitted: self.trail.admitted(&lane.name),
+            shed: self.trail.shed(&lane.name),
+            wait_p95: self.recent.wait(&lane.name).p95,
+        };
+        let verdict = self.verdict(Kind::PriorityLane, &lane.name)?;
+        Some(status::lane(old, &status::LaneFacts { verdict, object: &object, pods, figures }))
+    }
+
+    /// The status of the fleet itself, at `address`; `failure` is the reason of the first failing pod.
+    pub fn fleet_status(
+        &self,
+        pods: &Pods<'_>,
+        address: &str,
+        failure: Option<String>,
+        old: &GatewayFleetStatus,
+    ) -> GatewayFleetStatus {
+        let exists_by_itself = Verdict {
+            kind: Kind::GatewayFleet,
+            name: self.name.clone(),
+            generation: 0,
+            acceptance: Acceptance::Whole,
+            reason: Reason::Accepted,
+            message: "exists because objects name it; write a GatewayFleet to differ from the defaults"
+                .to_owned(),
+            field: String::new(),
+            not_programmed: None,
+            conflicts: Vec::new(),
+        };
+        let verdict = self.verdict(Kind::GatewayFleet, &self.name).unwrap_or(&exists_by_itself);
+        let object = self.snapshot.settings.as_ref().map(|object| reference(Kind::GatewayFleet, object));
+        let facts = status::FleetFacts { verdict, object: object.as_ref(), pods, address, failure };
+        status::fleet(old, &facts)
+    }
+
+    fn route_figures(&self, route: &str) -> RouteFigures {
+        let outcomes = self.trail.outcomes(route);
+        let count = |wanted: &dyn Fn(&str) -> bool| -> u64 {
+            outcomes.iter().filter(|(outcome, _)| wanted(outcome)).map(|(_, count)| count).sum()
+        };
+        RouteFigures {
+            first_token: self.recent.route(route),
+            requests: count(&|outcome| outcome != WITHDRAWN),
+            failed: count(&|outcome| FAILURES.contains(&outcome)),
+        }
+    }
+}
+
+fn reference<S>(kind: Kind, object: &Object<S>) -> ObjectRef {
+    ObjectRef {
+        kind: kind.as_str().to_owned(),
+        name: object.name.clone(),
+        uid: object.uid.clone(),
+        generation: object.generation,
+    }
+}
