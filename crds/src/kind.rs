@@ -34,6 +34,8 @@ pub struct UnknownKind(pub String);
 /// A CEL rule that an object breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
+    /// The rule as it stands in the schema.
+    pub rule: String,
     /// Field, such as `spec.delay.coldStart`; empty for the object as a whole.
     pub path: String,
     /// What is wrong and what to change.
@@ -138,6 +140,7 @@ impl Kind {
         errors
             .into_iter()
             .map(|error| Violation {
+                rule: error.rule,
                 path: error.field_path,
                 message: error.message,
                 reason: error.reason.unwrap_or_else(|| "FieldValueInvalid".to_owned()),

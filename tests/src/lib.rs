@@ -1,1 +1,3 @@
-//! Starts here.
+//! What several test targets of this crate share. The tests themselves are in `tests/`, `wire/` and `cluster/`.
+
+pub mod refused;
