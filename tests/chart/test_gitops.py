@@ -56,7 +56,6 @@ def test_the_team_waits_for_the_objects_and_prunes_them():
 def test_keda_scales_the_deployment_of_its_fleet_below_the_ceiling():
     fleet, scaled = example("keda/fleet.yaml"), example("keda/scaledobject.yaml")
     assert fleet["spec"]["autoscaling"]["mode"] == "External"
-    assert scaled["metadata"]["namespace"] == fleet["metadata"]["namespace"]
     assert scaled["spec"]["scaleTargetRef"]["name"] == "hedgerow-" + fleet["metadata"]["name"]
     trigger = scaled["spec"]["triggers"][0]["metadata"]
     assert int(trigger["threshold"]) < fleet["spec"]["maxInFlight"]
