@@ -6,9 +6,10 @@ use anyhow::Context as _;
 use clap::Args;
 use hedgerow_crds::units::DurationText;
 use jiff::Timestamp;
+use tokio::runtime::Builder;
 
 use super::say;
-use crate::standalone::hold::{Request, request};
+use crate::{cluster, domain::guardrail::Request, standalone::hold::request};
 
 /// Arguments of `hedgerow resume`.
 #[derive(Clone, Debug, Args)]
@@ -19,9 +20,8 @@ pub(super) struct ResumeArgs {
     /// The cohort, or `all`.
     cohort: String,
 
-    /// The directory that standalone runs on.
-    #[arg(long, value_name = "DIR")]
-    config: PathBuf,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// Arguments of `hedgerow suspend`.
@@ -37,9 +37,39 @@ pub(super) struct SuspendArgs {
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     duration: Duration,
 
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where the policy is.
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Place {
+    /// The namespace of the policy, in the cluster of the kubeconfig.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
     /// The directory that standalone runs on.
     #[arg(long, value_name = "DIR")]
-    config: PathBuf,
+    config: Option<PathBuf>,
+}
+
+impl Place {
+    /// Leaves a request there.
+    fn ask(&self, policy: &PolicyName, cohort: &str, asked: &Request) -> anyhow::Result<()> {
+        if let Some(directory) = &self.config {
+            request(directory, &policy.0, cohort, asked)?;
+        }
+        if let Some(namespace) = &self.namespace {
+            let thread =
+                Builder::new_current_thread().enable_all().build().context("cannot start a thread")?;
+            thread.block_on(async {
+                let client = cluster::connect().await?;
+                anyhow::Ok(cluster::hold(client, namespace, &policy.0, cohort, asked).await?)
+            })?;
+        }
+        Ok(())
+    }
 }
 
 /// A policy as `kubectl` names objects: with or without its kind.
@@ -63,22 +93,22 @@ impl FromStr for PolicyName {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = DurationText::from(text).parse().filter(|duration| !duration.is_zero());
     duration.ok_or_else(|| format!("{text:?} is not a duration: write for example 30m or 2h"))
 }
 
-/// Asks the running standalone to let hedging back in.
+/// Asks whoever runs the policy to let hedging back in.
 pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    request(&args.config, &args.policy.0, &args.cohort, &Request::Resume { asked: now() })?;
+    args.place.ask(&args.policy, &args.cohort, &Request::Resume { asked: now() })?;
     say(&format!("hp/{} {}: resume asked for\n", args.policy.0, args.cohort));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the running standalone to keep hedging off.
+/// Asks whoever runs the policy to keep hedging off.
 pub(super) fn suspend(args: &SuspendArgs) -> anyhow::Result<ExitCode> {
     let until = now().checked_add(args.duration).context("that is too long: time ends before it")?;
-    request(&args.config, &args.policy.0, &args.cohort, &Request::Suspend { until })?;
+    args.place.ask(&args.policy, &args.cohort, &Request::Suspend { until })?;
     say(&format!("hp/{} {}: hedging stays off until {until:.0}\n", args.policy.0, args.cohort));
     Ok(ExitCode::SUCCESS)
 }

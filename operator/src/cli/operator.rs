@@ -1,6 +1,11 @@
 //! `operator`: the controller, in a cluster.
 
-use std::{io, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -65,7 +70,7 @@ fn log_to_stderr(filter: &str, format: LogFormat) -> anyhow::Result<()> {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).init(),
-        LogFormat::Text => builder.init(),
+        LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).init(),
     }
     Ok(())
 }

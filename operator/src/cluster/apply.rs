@@ -9,9 +9,9 @@ use hedgerow_crds::LABEL_FLEET;
 use kube::{
     Api, Client,
     api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions},
-    core::GroupVersionKind,
+    core::{GroupVersionKind, PartialObjectMeta},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     call::{CallError, bounded},
@@ -101,7 +101,12 @@ impl Hand {
     ///
     /// # Errors
     /// The API server did not take it.
-    pub async fn remove(&self, namespace: &str, kind: ChildKind, live: &DynamicObject) -> Result<(), CallError> {
+    pub async fn remove(
+        &self,
+        namespace: &str,
+        kind: ChildKind,
+        live: &DynamicObject,
+    ) -> Result<(), CallError> {
         let Some(name) = &live.metadata.name else { return Ok(()) };
         let exactly = Preconditions { uid: live.metadata.uid.clone(), ..Preconditions::default() };
         let params = DeleteParams::background().preconditions(exactly);
@@ -127,6 +132,9 @@ impl Hand {
         if !ours {
             return Ok(None);
         }
+        if child.kind == ChildKind::Deployment && child.object["spec"]["replicas"].is_null() {
+            self.leave_replicas(&api, &live, child).await?;
+        }
         let params = PatchParams::apply(manager::CHILDREN).force();
         let answer = bounded(api.patch(&child.name, &params, &Patch::Apply(stamped(child)))).await;
         let written = answer.map_err(|error| explain(child, error))?;
@@ -134,19 +142,74 @@ impl Hand {
         Ok(Some(settled(child, &written, wrote)))
     }
 
+    /// Before we stop asking for a number of pods: server-side apply resets a field that nobody owns any more, and an
+    /// autoscaler that has not written yet would find one pod. So the number is handed over to a manager of its own.
+    async fn leave_replicas(
+        &self,
+        api: &Api<DynamicObject>,
+        live: &PartialObjectMeta<DynamicObject>,
+        child: &Child,
+    ) -> Result<(), ApplyError> {
+        let ours = live.metadata.managed_fields.iter().flatten().any(|entry| {
+            let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
+            entry.manager.as_deref() == Some(manager::CHILDREN)
+                && fields.is_some_and(|fields| !fields["f:spec"]["f:replicas"].is_null())
+        });
+        if !ours {
+            return Ok(());
+        }
+        let now = bounded(api.get(&child.name)).await?;
+        let number = &now.data["spec"]["replicas"];
+        let patch = json!({
+            "apiVersion": child.kind.api_version(), "kind": child.kind.kind(),
+            "metadata": { "name": child.name }, "spec": { "replicas": number },
+        });
+        let params = PatchParams::apply(manager::REPLICAS).force();
+        bounded(api.patch(&child.name, &params, &Patch::Apply(patch))).await?;
+        Ok(())
+    }
+
     async fn create(&self, namespace: &str, child: &Child, owner: &str) -> Result<Settled, ApplyError> {
         let api = self.api(namespace, child.kind);
         let object: DynamicObject = serde_json::from_value(stamped(child))
             .map_err(|error| CallError::Unreachable(error.to_string()))?;
-        let params = PostParams { field_manager: Some(manager::CHILDREN.to_owned()), ..PostParams::default() };
+        let params =
+            PostParams { field_manager: Some(manager::CHILDREN.to_owned()), ..PostParams::default() };
         match bounded(api.create(&params, &object)).await {
             // Not in the watch, because somebody took our label off, or because it is not ours.
-            Err(error) if error.is_conflict() => self
-                .apply(namespace, child, owner)
-                .await?
-                .ok_or_else(|| ApplyError::NameConflict { kind: child.kind.kind(), name: child.name.clone() }),
+            Err(error) if error.is_conflict() => {
+                self.apply(namespace, child, owner).await?.ok_or_else(|| ApplyError::NameConflict {
+                    kind: child.kind.kind(),
+                    name: child.name.clone(),
+                })
+            }
             Err(error) => Err(explain(child, error)),
-            Ok(written) => Ok(settled(child, &written, true)),
+            Ok(created) => {
+                let owned = self.own(&api, &created, child).await?;
+                Ok(settled(child, &owned, true))
+            }
+        }
+    }
+
+    /// Turns what the create owns into what an apply owns: else a field that we do not want any more would stay, because
+    /// the create still asked for it.
+    async fn own(
+        &self,
+        api: &Api<DynamicObject>,
+        created: &DynamicObject,
+        child: &Child,
+    ) -> Result<DynamicObject, ApplyError> {
+        let mut managed = created.metadata.managed_fields.clone().unwrap_or_default();
+        for entry in managed.iter_mut().filter(|entry| entry.manager.as_deref() == Some(manager::CHILDREN)) {
+            entry.operation = Some("Apply".to_owned());
+        }
+        let patch = json!({ "metadata": {
+            "managedFields": managed, "resourceVersion": created.metadata.resource_version,
+        } });
+        match bounded(api.patch(&child.name, &PatchParams::default(), &Patch::Merge(patch))).await {
+            // Somebody wrote it already; the next difference is applied all the same.
+            Err(error) if error.is_conflict() => Ok(created.clone()),
+            answer => Ok(answer?),
         }
     }
 
@@ -200,8 +263,14 @@ fn rendered(live: &DynamicObject) -> Option<&String> {
     live.metadata.annotations.as_ref()?.get(ANNOTATION_RENDERED)
 }
 
+/// Items of a list do not say their kind, so that is left out of the comparison.
 fn covered(live: &DynamicObject, wanted: &Value) -> bool {
-    serde_json::to_value(live).is_ok_and(|live| covers(&live, wanted))
+    let mut wanted = wanted.clone();
+    if let Some(fields) = wanted.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    serde_json::to_value(live).is_ok_and(|live| covers(&live, &wanted))
 }
 
 fn is_owned(live: &DynamicObject, owner: &str) -> bool {

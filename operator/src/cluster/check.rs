@@ -69,7 +69,8 @@ pub async fn check(client: Client, namespace: &str, within: Duration) -> Result<
     let generation = lane.metadata.generation;
     let outcome = time::timeout(within, reported(&api, &name, generation)).await;
     let deleted = bounded(api.delete(&name, &DeleteParams::default())).await;
-    let said = outcome.map_err(|_| CheckError::Silent { name, namespace: namespace.to_owned(), within })??;
+    let said =
+        outcome.map_err(|_| CheckError::Silent { name, namespace: namespace.to_owned(), within })??;
     deleted?;
     Ok(said)
 }

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use axum::http::{HeaderValue, header::USER_AGENT};
 use kube::{Client, Config};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
+
+/// What audit logs call it.
+const AGENT: &str = concat!("hedgerow/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -25,5 +29,6 @@ pub enum ConnectError {
 pub async fn connect() -> Result<Client, ConnectError> {
     let mut config = Config::infer().await.map_err(|error| ConnectError::Nowhere(error.to_string()))?;
     config.connect_timeout = Some(CONNECT);
+    config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
     Client::try_from(config).map_err(|error| ConnectError::Unusable(error.to_string()))
 }

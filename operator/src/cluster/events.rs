@@ -3,13 +3,13 @@
 //! The recorder of the client library counts an Event up instead of writing a new one when type, reason, action and object
 //! are the same, and then keeps the first text. So the action is different for each transition that people should read.
 
+use hedgerow_crds::{API_VERSION, Kind};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Client,
     core::ObjectMeta,
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
-use k8s_openapi::api::core::v1::ObjectReference;
-use hedgerow_crds::{API_VERSION, Kind};
 
 use super::call::{CallError, bounded};
 

@@ -13,6 +13,7 @@ mod check;
 mod client;
 mod cover;
 mod events;
+mod hold;
 pub mod lease;
 mod pods;
 mod status;
@@ -23,6 +24,7 @@ pub use call::{CallError, bounded};
 pub use check::{CheckError, check};
 pub use client::connect;
 pub use events::{Events, Notice};
+pub use hold::{HoldError, hold};
 pub use pods::{Pace, Presence, nudge, presence};
 pub use status::{StatusError, Statuses};
 pub use watch::{FleetId, Stores, Undecodable, Wakes};
@@ -31,6 +33,8 @@ pub use watch::{FleetId, Stores, Undecodable, Wakes};
 pub mod manager {
     /// Children of fleets, and generated fleets.
     pub const CHILDREN: &str = "hedgerow";
+    /// The number of pods of a Deployment that an autoscaler takes over.
+    pub const REPLICAS: &str = "hedgerow-replicas";
     /// Statuses.
     pub const STATUS: &str = "hedgerow-status";
     /// The Lease.

@@ -25,6 +25,9 @@ use super::{
 };
 use crate::render::children::ADMIN_PORT;
 
+/// Longest trouble in bytes.
+const LONGEST_TROUBLE: usize = 512;
+
 /// What the API server says about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
@@ -38,6 +41,8 @@ pub struct Presence {
     pub terminating: bool,
     /// Its process runs.
     pub running: bool,
+    /// The kubelet found it ready.
+    pub ready: bool,
     /// Why not, in the words of the kubelet or the scheduler.
     pub trouble: Option<String>,
 }
@@ -50,8 +55,7 @@ pub fn presence(pod: &Pod) -> Option<Presence> {
     if matches!(phase, "Succeeded" | "Failed") {
         return None;
     }
-    let container =
-        status.and_then(|status| status.container_statuses.as_ref()).and_then(|all| all.first());
+    let container = status.and_then(|status| status.container_statuses.as_ref()).and_then(|all| all.first());
     let running =
         container.and_then(|container| container.state.as_ref()).is_some_and(|s| s.running.is_some());
     let ip: Option<IpAddr> = status.and_then(|status| status.pod_ip.as_ref()).and_then(|ip| ip.parse().ok());
@@ -61,24 +65,36 @@ pub fn presence(pod: &Pod) -> Option<Presence> {
         admin: ip.map(|ip| SocketAddr::new(ip, ADMIN_PORT)),
         terminating: pod.metadata.deletion_timestamp.is_some(),
         running,
-        trouble: container.and_then(waits).or_else(|| unscheduled(pod)).filter(|_| !running),
+        ready: container.is_some_and(|container| container.ready),
+        trouble: container.and_then(waits).or_else(|| unscheduled(pod)).filter(|_| !running).map(cut),
     })
+}
+
+/// Statuses have no room for a registry's novel.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST_TROUBLE));
+    text
 }
 
 /// Why a container does not run.
 fn waits(container: &ContainerStatus) -> Option<String> {
-    let waiting = container.state.as_ref()?.waiting.as_ref()?;
-    let reason = waiting.reason.as_deref()?;
-    if matches!(reason, "ContainerCreating" | "PodInitializing") {
-        return None;
-    }
-    let ended = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let ended = ended.map(|end| {
+    let state = container.state.as_ref()?;
+    let before = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+    let ended = state.terminated.as_ref().or(before).map(|end| {
         let reason = end.reason.as_deref().unwrap_or("ended");
-        format!("last time {reason} with exit code {}", end.exit_code)
+        format!("CrashLoopBackOff: last time {reason} with exit code {}", end.exit_code)
     });
-    let said = waiting.message.clone().or(ended);
-    Some(said.map_or_else(|| reason.to_owned(), |said| format!("{reason}: {said}")))
+    let Some(waiting) = &state.waiting else { return ended };
+    let reason = waiting.reason.as_deref()?;
+    // What is the same for as long as it lasts: a status is not to be written at each turn.
+    match reason {
+        "ContainerCreating" | "PodInitializing" => None,
+        "ErrImagePull" | "ImagePullBackOff" => {
+            Some(format!("ImagePullBackOff: the image {} cannot be pulled", container.image))
+        }
+        "CrashLoopBackOff" if ended.is_some() => ended,
+        _ => Some(format!("{reason}: {}", waiting.message.as_deref().unwrap_or("no message"))),
+    }
 }
 
 /// Why a pod has no node.
@@ -154,7 +170,9 @@ mod tests {
             pod(json!({ "phase": "Pending", "containerStatuses": [container] })).unwrap().trouble
         };
         assert_eq!(waiting("ContainerCreating", None), None);
-        assert_eq!(waiting("ErrImagePull", Some("not found")).as_deref(), Some("ErrImagePull: not found"));
+        let pull = waiting("ErrImagePull", Some("not found"));
+        assert_eq!(pull.as_deref(), Some("ImagePullBackOff: the image x cannot be pulled"));
+        assert_eq!(pull, waiting("ImagePullBackOff", Some("Back-off")));
         let crash = waiting("CrashLoopBackOff", None).unwrap();
         assert_eq!(crash, "CrashLoopBackOff: last time OOMKilled with exit code 137");
         let condition = json!({ "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no cpu" });

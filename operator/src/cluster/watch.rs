@@ -337,7 +337,8 @@ impl Watching<'_> {
                 let writer = Writer::new(dynamic.clone());
                 let store = writer.as_reader();
                 let (wakes, metrics) = (self.wakes.clone(), self.metrics.clone());
-                let follow = follow(api, config.clone(), slim, writer, fleet.clone(), wakes, metrics, kind.clone());
+                let follow =
+                    follow(api, config.clone(), slim, writer, fleet.clone(), wakes, metrics, kind.clone());
                 self.tasks.spawn(follow);
                 store
             })

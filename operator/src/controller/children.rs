@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hedgerow_config::GatewayConfig;
 use hedgerow_crds::condition::Reason;
+use kube::api::DynamicObject;
 
 use super::Context;
 use crate::{
@@ -14,7 +16,6 @@ use crate::{
     },
     status::Trouble,
 };
-use hedgerow_config::GatewayConfig;
 
 /// What the fleet should have, and how it was left.
 #[derive(Debug, Default)]
@@ -77,10 +78,11 @@ impl Children {
 
     /// Writes what lives differently. One that fails does not keep the others from being written, except that pods never
     /// start before what they mount.
-    pub(super) async fn settle(&mut self, context: &Context, id: &FleetId) -> Written {
+    pub(super) async fn settle(&mut self, context: &Context, id: &FleetId, may_roll: bool) -> Written {
         let mut written = Written::default();
         for child in &self.rendered {
-            if child.kind == ChildKind::Deployment && (written.trouble.is_some() || written.again) {
+            let blocked = written.trouble.is_some() || written.again || !may_roll;
+            if child.kind == ChildKind::Deployment && blocked {
                 break;
             }
             let live = context.stores.child(&id.namespace, child.kind, &child.name);
@@ -113,6 +115,13 @@ impl Children {
         written
     }
 
+    /// Whether writing the Deployment would replace the pods of `live`.
+    pub(super) fn rolls(&self, live: Option<&DynamicObject>) -> bool {
+        let wanted = self.rendered.iter().find(|child| child.kind == ChildKind::Deployment);
+        let Some((live, wanted)) = live.zip(wanted) else { return false };
+        children::bootstrap(&live.data) != children::bootstrap(&wanted.object)
+    }
+
     async fn remove_unwanted(&self, context: &Context, id: &FleetId, written: &mut Written) {
         for kind in &self.unwanted {
             let name = format!("{}{}", hedgerow_crds::child_name(&id.name), kind.suffix());
@@ -130,7 +139,7 @@ impl Children {
     }
 }
 
-fn note(written: &mut Written, child: &Child, live: Option<&kube::api::DynamicObject>, settled: &Settled) {
+fn note(written: &mut Written, child: &Child, live: Option<&DynamicObject>, settled: &Settled) {
     match child.kind {
         ChildKind::Config => written.config = true,
         ChildKind::FleetFile => written.fleet_file = settled.wrote,

@@ -31,8 +31,7 @@ pub(super) async fn create(context: &Context, id: &FleetId) -> Result<(), CallEr
         "metadata": { "name": id.name, "namespace": id.namespace, "labels": { LABEL_GENERATED: "true" } },
         "spec": {},
     });
-    let object =
-        serde_json::from_value(object).map_err(|error| CallError::Unreachable(error.to_string()))?;
+    let object = serde_json::from_value(object).map_err(|error| CallError::Unreachable(error.to_string()))?;
     let params = PostParams { field_manager: Some(manager::CHILDREN.to_owned()), ..PostParams::default() };
     match bounded(api.create(&params, &object)).await {
         // It is there; the watch will say so.

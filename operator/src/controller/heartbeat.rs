@@ -50,6 +50,16 @@ impl Rhythm {
 }
 
 impl Heartbeat {
+    /// Whether nothing was written by this process.
+    pub(super) fn is_new(&self) -> bool {
+        self.written.is_none()
+    }
+
+    /// Goes on from the file of an earlier process.
+    pub(super) fn resume(&mut self, stored: Option<FleetFile>) {
+        self.written = stored;
+    }
+
     /// Bytes of the last one.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         self.written.as_ref().map(FleetFile::write)
@@ -111,9 +121,8 @@ mod tests {
     fn it_is_written_for_ready_pods_for_moved_figures_and_as_a_heartbeat() {
         let rhythm = Rhythm { every: LONGEST, nudged: false };
         let mut heartbeat = Heartbeat::default();
-        let mut beat = |ready, limit, at: u64| {
-            heartbeat.beat(file(ready, limit, at), rhythm, Moment::from_secs(at))
-        };
+        let mut beat =
+            |ready, limit, at: u64| heartbeat.beat(file(ready, limit, at), rhythm, Moment::from_secs(at));
         assert!(beat(2, 100, 1_000), "the first one");
         assert!(!beat(2, 119, 1_059) && !beat(2, 119, 1_060), "a figure moved a little");
         assert!(beat(2, 120, 1_061), "by 20 %");

@@ -18,6 +18,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use kube::Client;
 use tokio::{
+    sync::Semaphore,
     task::{AbortHandle, JoinSet},
     time,
 };
@@ -49,6 +50,8 @@ pub struct Context {
     fetcher: Fetcher,
     figures: Pace,
     nudges: Pace,
+    /// Whose pods may be replaced: one fleet after another.
+    turns: Arc<Semaphore>,
 }
 
 impl Context {
@@ -68,6 +71,7 @@ impl Context {
             events: Events::new(client.clone(), instance),
             figures: Pace::new(FIGURES_PER_SECOND),
             nudges: Pace::new(NUDGES_PER_SECOND),
+            turns: Arc::new(Semaphore::new(1)),
             client,
             stores,
             wakes,

@@ -28,12 +28,7 @@ pub(super) struct Rollout {
 impl Rollout {
     /// A configuration that was written at `written`.
     pub(super) fn new(digest: &str, written: Moment) -> Self {
-        Self {
-            digest: digest.to_owned(),
-            written,
-            reported: BTreeMap::new(),
-            nudged: BTreeMap::new(),
-        }
+        Self { digest: digest.to_owned(), written, reported: BTreeMap::new(), nudged: BTreeMap::new() }
     }
 
     /// A pod reported a digest.
@@ -60,7 +55,10 @@ impl Rollout {
     /// Whether it is time to nudge a pod.
     pub(super) fn is_due(&self, uid: &str, now: Moment) -> bool {
         let times = self.nudged.get(uid).copied().unwrap_or(0);
-        !self.has(uid) && TIMES.get(times).is_some_and(|after| now.since(self.written) >= *after)
+        // A pod that was never heard of is probably starting, with the newest files.
+        let earliest = if self.reported.contains_key(uid) { Duration::ZERO } else { TIMES[1] };
+        let after = TIMES.get(times).map(|after| earliest.max(*after));
+        !self.has(uid) && after.is_some_and(|after| now.since(self.written) >= after)
     }
 
     /// The value to nudge a pod with now, if it is time for that. Each is new, else nothing would change.
@@ -81,12 +79,19 @@ mod tests {
     #[test]
     fn a_pod_is_nudged_at_the_documented_times_until_it_reports_the_digest() {
         let written = Moment::from_secs(1_000);
+        let nudges = |known: bool| -> Vec<u64> {
+            let mut rollout = Rollout::new("new", written);
+            if known {
+                rollout.report("a", "old");
+            }
+            let mut nudged =
+                |after: &u64| rollout.nudge("a", written + Duration::from_secs(*after)).is_some();
+            (0..60).filter(&mut nudged).collect()
+        };
+        assert_eq!(nudges(true), [0, 3, 10, 30]);
+        assert_eq!(nudges(false), [3, 4, 10, 30], "it may only be starting");
         let mut rollout = Rollout::new("new", written);
-        let nudges: Vec<u64> = (0..60_u64)
-            .filter(|after| rollout.nudge("a", written + Duration::from_secs(*after)).is_some())
-            .collect();
-        assert_eq!(nudges, [0, 3, 10, 30]);
-        let mut rollout = Rollout::new("new", written);
+        rollout.report("a", "old");
         assert_eq!(rollout.nudge("a", written).as_deref(), Some("new"));
         rollout.report("a", "old");
         assert_eq!(rollout.nudge("a", written + Duration::from_secs(3)).as_deref(), Some("new.1"));

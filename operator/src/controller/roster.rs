@@ -66,8 +66,9 @@ impl Roster {
 
     /// Why the first pod that does not run does not.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.pods.iter().filter(|pod| !pod.terminating).find_map(|pod| {
-            pod.trouble.as_ref().map(|trouble| format!("{}: {trouble}", pod.name))
-        })
+        self.pods
+            .iter()
+            .filter(|pod| !pod.terminating)
+            .find_map(|pod| pod.trouble.as_ref().map(|trouble| format!("{}: {trouble}", pod.name)))
     }
 }

@@ -163,7 +163,8 @@ mod tests {
         assert_eq!(settings.watch_namespaces, ["team-a", "team-b"]);
         assert_eq!(settings.image.repository, "r/g");
         assert_eq!(settings.generated_fleet_ttl, Duration::from_secs(30));
-        let effective = settings.installation.effective(&hedgerow_crds::v1alpha1::GatewayFleetSpec::default());
+        let effective =
+            settings.installation.effective(&hedgerow_crds::v1alpha1::GatewayFleetSpec::default());
         assert_eq!(effective.replicas, 3);
     }
 

@@ -66,13 +66,7 @@ impl Fleet {
     pub(super) fn new(name: &str, run_dir: &Path, reserved: Reserved, now: Moment) -> io::Result<Self> {
         let directory = run_dir.join(name);
         fs::create_dir_all(&directory)?;
-        Ok(Self {
-            memory: Memory::new(name, now),
-            members: Vec::new(),
-            reserved,
-            directory,
-            heartbeat: None,
-        })
+        Ok(Self { memory: Memory::new(name, now), members: Vec::new(), reserved, directory, heartbeat: None })
     }
 
     /// Where clients connect.

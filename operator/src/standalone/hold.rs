@@ -10,26 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use hedgerow_crds::{ALL_COHORTS, ANNOTATION_RESUME_PREFIX, ANNOTATION_SUSPEND_PREFIX, Kind};
-use jiff::Timestamp;
+use hedgerow_crds::{ALL_COHORTS, Kind};
 
 use super::status_file::{DIRECTORY, replace};
-use crate::domain::Policy;
-
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Let hedging back in now. The time tells one request from the next.
-    Resume {
-        /// When it was asked.
-        asked: Timestamp,
-    },
-    /// Keep hedging off.
-    Suspend {
-        /// Until then.
-        until: Timestamp,
-    },
-}
+use crate::domain::{Policy, guardrail::Request};
 
 /// Why a request could not be left.
 #[derive(Debug, thiserror::Error)]
@@ -69,19 +53,10 @@ pub fn request(config_dir: &Path, policy: &str, cohort: &str, request: &Request)
     check(config_dir, policy, cohort)?;
     let path = path(config_dir, policy);
     let mut annotations = read(config_dir, policy);
-    // Whoever resumes also ends the hold, and the other way round; `all` stands for each.
-    let ended = match request {
-        Request::Resume { .. } => ANNOTATION_SUSPEND_PREFIX,
-        Request::Suspend { .. } => ANNOTATION_RESUME_PREFIX,
-    };
-    annotations.retain(|name, _| {
-        name.strip_prefix(ended).is_none_or(|whose| whose != cohort && cohort != ALL_COHORTS)
-    });
-    let (prefix, value) = match request {
-        Request::Resume { asked } => (ANNOTATION_RESUME_PREFIX, asked.to_string()),
-        Request::Suspend { until } => (ANNOTATION_SUSPEND_PREFIX, until.to_string()),
-    };
-    annotations.insert(format!("{prefix}{cohort}"), value);
+    let ((name, value), removed) = request.change(&annotations, cohort);
+    let removed: Vec<String> = removed.into_iter().map(str::to_owned).collect();
+    annotations.retain(|name, _| !removed.contains(name));
+    annotations.insert(name, value);
     let unwritable = |cause| HoldError::Unwritable { path: path.clone(), cause };
     let text =
         serde_json::to_string_pretty(&annotations).map_err(|error| unwritable(io::Error::other(error)))?;
@@ -133,6 +108,7 @@ mod tests {
     use super::*;
     use crate::domain::guardrail::wanted;
     use hedgerow_crds::v1alpha1::{HedgePolicyStatus, hedge_policy::CohortStatus};
+    use jiff::Timestamp;
 
     fn directory() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();

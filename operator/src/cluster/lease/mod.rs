@@ -56,7 +56,10 @@ impl Election {
     pub fn new(client: Client, namespace: &str, identity: &str) -> (Self, watch::Receiver<bool>) {
         let (leading, leads) = watch::channel(false);
         let api = Api::namespaced(client, namespace);
-        (Self { api, identity: identity.to_owned(), leading, seen: None, renewed: None, failing: false }, leads)
+        (
+            Self { api, identity: identity.to_owned(), leading, seen: None, renewed: None, failing: false },
+            leads,
+        )
     }
 
     /// Leads whenever it can, until `stop` says true; then gives the Lease back.
@@ -108,7 +111,8 @@ impl Election {
         if !*self.leading.borrow() || self.seen.is_none() {
             self.read().await?;
         }
-        let record = self.seen.as_ref().map(|(lease, since)| (Record::of(lease), now().duration_since(*since)));
+        let record =
+            self.seen.as_ref().map(|(lease, since)| (Record::of(lease), now().duration_since(*since)));
         let step = evaluate(record.as_ref().map(|(record, unchanged)| (record, *unchanged)), &self.identity);
         match step {
             Step::Follow => {
@@ -196,7 +200,10 @@ impl Record {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long a record was seen unchanged is this shell's own concern")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a record was seen unchanged is this shell's own concern"
+)]
 fn now() -> Instant {
     Instant::now()
 }

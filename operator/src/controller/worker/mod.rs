@@ -14,7 +14,10 @@ use hedgerow_config::GatewayConfig;
 use hedgerow_crds::{Kind, condition::Reason};
 use hedgerow_policy::{guardrail::State, time::Moment};
 use kube::core::ObjectMeta;
-use tokio::{sync::Notify, time};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit},
+    time,
+};
 
 use super::{
     Context, children::Children, generated, heartbeat::Heartbeat, nudges::Rollout, report::Ledger,
@@ -59,6 +62,10 @@ pub(super) struct Worker {
     rollout: Option<Rollout>,
     /// What stands in the way of the configuration.
     trouble: Option<Trouble>,
+    /// What was last said about that in an Event.
+    complained: Option<Reason>,
+    /// The permission to replace pods, while they are replaced.
+    turn: Option<OwnedSemaphorePermit>,
     next_scrape: Moment,
     /// Since when statuses cannot be written.
     unwritten: Option<Moment>,
@@ -95,6 +102,8 @@ impl Worker {
             stale: true,
             rollout: None,
             trouble: None,
+            complained: None,
+            turn: None,
             next_scrape: Moment::ZERO,
             unwritten: None,
             idle: generated::Idle::default(),
@@ -143,6 +152,7 @@ impl Worker {
         self.publish(&round.decisions).await;
         self.nudge(clock::now()).await;
         self.report(&owner, clock::now()).await;
+        self.complain(&owner).await;
     }
 
     /// Takes in what is asked for; false where that is not known yet.
@@ -175,7 +185,8 @@ impl Worker {
         if self.restored {
             let stored = |policy: &str| context.stores.policy(&self.id.namespace, policy);
             let statuses = |policy: &str| stored(policy).and_then(|policy| policy.status);
-            self.memory.restore(|policy| statuses(policy).map_or_else(Vec::new, |status| status.cohorts), now);
+            self.memory
+                .restore(|policy| statuses(policy).map_or_else(Vec::new, |status| status.cohorts), now);
             return true;
         }
         let policies = match context.statuses.policies(&self.id.namespace).await {

@@ -246,7 +246,8 @@ impl Worker {
         (failure.status == "True").then(|| failure.message.unwrap_or_default())
     }
 
-    fn deployment(&self) -> Option<Arc<DynamicObject>> {
+    /// The Deployment as it lives.
+    pub(super) fn deployment(&self) -> Option<Arc<DynamicObject>> {
         let name = hedgerow_crds::child_name(&self.id.name);
         self.context.stores.child(&self.id.namespace, ChildKind::Deployment, &name)
     }

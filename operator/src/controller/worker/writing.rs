@@ -1,13 +1,15 @@
 //! Writing children, and making pods take up what was written.
 
-use hedgerow_config::digest::short;
-use hedgerow_crds::{Kind, condition::Reason};
+use hedgerow_config::{FleetFile, digest::short, fleet_file};
+use hedgerow_crds::{Kind, child_name, condition::Reason};
 use hedgerow_policy::time::Moment;
+use kube::api::DynamicObject;
 
 use super::{Owner, Worker};
 use crate::{
     cluster::{Notice, nudge},
     controller::{heartbeat::Rhythm, nudges::Rollout},
+    render::children::ChildKind,
     status::Trouble,
 };
 
@@ -17,6 +19,9 @@ impl Worker {
         let Owner::Here(metadata) = owner else { return };
         let Some(uid) = metadata.uid.clone() else { return };
         let ready = self.memory.pods(self.roster.members(), now).ready().count();
+        if self.heartbeat.is_new() {
+            self.heartbeat.resume(self.stored_fleet_file());
+        }
         let rhythm = Rhythm::of(self.memory.snapshot.policies.iter().map(|policy| &policy.spec));
         if self.heartbeat.beat(self.memory.fleet_file(ready, now), rhythm, now) {
             self.stale = true;
@@ -24,7 +29,8 @@ impl Worker {
         if self.stale && !self.render(&uid) {
             return;
         }
-        let written = self.children.settle(&self.context, &self.id).await;
+        let may_roll = self.may_roll();
+        let written = self.children.settle(&self.context, &self.id, may_roll).await;
         self.again |= written.again;
         self.trouble = written.trouble;
         if written.config
@@ -33,7 +39,11 @@ impl Worker {
         {
             let first = self.memory.digest.is_empty();
             self.memory.digest.clone_from(&fresh.digest);
-            self.rollout = Some(Rollout::new(&fresh.digest, now));
+            let mut rollout = Rollout::new(&fresh.digest, now);
+            for life in self.memory.store.present(now) {
+                rollout.report(&life.state.pod.uid, &life.state.digest);
+            }
+            self.rollout = Some(rollout);
             if !first {
                 tracing::info!(
                     namespace = self.id.namespace,
@@ -51,10 +61,33 @@ impl Worker {
                 warning: false,
                 reason: "RollingOut",
                 action: format!("Roll-{}", now.as_millis()),
-                note: "pods are replaced one by one: their image, resources or mounted Secrets changed".to_owned(),
+                note: "pods are replaced one by one: their image, resources or mounted Secrets changed"
+                    .to_owned(),
             };
             self.tell(Kind::GatewayFleet, &self.id.name.clone(), &uid, &notice).await;
         }
+    }
+
+    /// `fleet.json` as it is stored.
+    fn stored_fleet_file(&self) -> Option<FleetFile> {
+        let name = format!("{}{}", child_name(&self.id.name), ChildKind::FleetFile.suffix());
+        let live = self.context.stores.child(&self.id.namespace, ChildKind::FleetFile, &name)?;
+        FleetFile::read(live.data["data"][fleet_file::FILE].as_str()?.as_bytes()).ok()
+    }
+
+    /// Whether pods may be replaced now: one fleet after another, and a fleet whose turn it is keeps it until its pods are
+    /// new.
+    fn may_roll(&mut self) -> bool {
+        let live = self.deployment();
+        if self.turn.is_some() && live.as_ref().is_some_and(|live| is_rolled_out(live)) {
+            self.turn = None;
+        }
+        if self.children.rolls(live.as_deref()) && self.turn.is_none() {
+            self.turn = self.context.turns.clone().try_acquire_owned().ok();
+            self.again |= self.turn.is_none();
+            return self.turn.is_some();
+        }
+        true
     }
 
     /// Renders the children; false where there is nothing to render.
@@ -74,8 +107,7 @@ impl Worker {
                 true
             }
             Err(error) => {
-                self.trouble =
-                    Some(Trouble { reason: Reason::ConfigTooLarge, message: error.to_string() });
+                self.trouble = Some(Trouble { reason: Reason::ConfigTooLarge, message: error.to_string() });
                 false
             }
         }
@@ -98,6 +130,25 @@ impl Worker {
         }
     }
 
+    /// Says what stands in the way, when that is something new.
+    pub(super) async fn complain(&mut self, owner: &Owner) {
+        let reason = self.trouble.as_ref().map(|trouble| trouble.reason);
+        if self.complained == reason {
+            return;
+        }
+        self.complained = reason;
+        if let (Owner::Here(metadata), Some(trouble)) = (owner, self.trouble.clone()) {
+            let notice = Notice {
+                warning: true,
+                reason: trouble.reason.as_str(),
+                action: "Apply".to_owned(),
+                note: trouble.message,
+            };
+            let uid = metadata.uid.clone().unwrap_or_default();
+            self.tell(Kind::GatewayFleet, &self.id.name, &uid, &notice).await;
+        }
+    }
+
     /// Makes every pod look at its volumes, without a new configuration.
     async fn wake_all(&mut self, now: Moment) {
         let pods: Vec<String> = self.roster.staying().map(|pod| pod.name.clone()).collect();
@@ -116,4 +167,13 @@ impl Worker {
             tracing::warn!(namespace = self.id.namespace, pod, %error, "a pod was not nudged");
         }
     }
+}
+
+/// Whether every pod of a Deployment has the present template and serves.
+fn is_rolled_out(deployment: &DynamicObject) -> bool {
+    let count = |field: &str| deployment.data["status"][field].as_i64().unwrap_or(0);
+    let wanted = deployment.data["spec"]["replicas"].as_i64().unwrap_or(1);
+    let observed = count("observedGeneration") >= deployment.metadata.generation.unwrap_or(0);
+    let new = count("updatedReplicas") >= wanted && count("replicas") == wanted;
+    observed && new && count("availableReplicas") >= wanted
 }

@@ -24,6 +24,41 @@ pub struct Wanted {
     pub unreadable: Vec<String>,
 }
 
+/// What is asked for by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Let hedging back in now. The time tells one request from the next.
+    Resume {
+        /// When it was asked.
+        asked: Timestamp,
+    },
+    /// Keep hedging off.
+    Suspend {
+        /// Until then.
+        until: Timestamp,
+    },
+}
+
+impl Request {
+    /// What becomes of a policy's annotations: the one to set, and the names of those to remove. Whoever resumes also ends
+    /// the hold, and the other way round; `all` stands for each cohort.
+    pub fn change<'a>(
+        &self,
+        annotations: &'a BTreeMap<String, String>,
+        cohort: &str,
+    ) -> ((String, String), Vec<&'a str>) {
+        let (prefix, value, ended) = match self {
+            Self::Resume { asked } => (RESUME, asked.to_string(), SUSPEND),
+            Self::Suspend { until } => (SUSPEND, until.to_string(), RESUME),
+        };
+        let concerned = |name: &&str| {
+            name.strip_prefix(ended).is_some_and(|whose| whose == cohort || cohort == ALL_COHORTS)
+        };
+        let removed = annotations.keys().map(String::as_str).filter(concerned).collect();
+        ((format!("{prefix}{cohort}"), value), removed)
+    }
+}
+
 /// Reads the annotations that concern `cohort`.
 pub fn wanted(annotations: &BTreeMap<String, String>, cohort: &str) -> Wanted {
     let mut wanted = Wanted::default();

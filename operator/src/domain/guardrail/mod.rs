@@ -17,7 +17,7 @@ mod rings;
 mod rules;
 mod standing;
 
-pub use annotation::{Wanted, wanted};
+pub use annotation::{Request, Wanted, wanted};
 pub use decide::{Decision, Facts, Outcome, decide};
 pub use evidence::why;
 pub use rings::{Base, Rings};
