@@ -45,7 +45,7 @@ remove_cgroups() {
   cgroups | while read -r folder; do find "$folder" -depth -type d -exec rmdir {} +; done
 }
 
-# Links to logs and network results have fixed places.
+# Links to logs and network results have fixed places. (So has the kubelet's socket for device plug-ins; no device here.)
 remove_strays() {
   find /var/log/containers -maxdepth 1 -lname "$RUN/*" -delete 2>/dev/null
   rm -f "/var/lib/cni/results/$NAME-"*
