@@ -6,7 +6,8 @@ use std::{fs, path::PathBuf};
 use hedgerow::{
     domain::Objects,
     lint::{self, Secrets, Source, report},
-    render,
+    render::{self, Part, Presumed},
+    runtime::settings::Settings,
 };
 
 fn root() -> PathBuf {
@@ -61,19 +62,66 @@ fn compilation_applies_every_default_and_judges_every_object() {
         let file = lint::read(&Source::new(format!("{case}.yaml"), text));
         assert_eq!(file.findings, [], "{case}");
         let resources = lint::select(&[&file]);
-        let rendered = render::render(&resources.iter().cloned().collect::<Objects>()).unwrap();
+        let (presumed, only) = (Presumed::default(), Some(Part::Config));
+        let forward = resources.iter().cloned().collect::<Objects>();
+        let rendered = render::text(&forward, &presumed, only).unwrap();
         golden("compile", &format!("{case}.out.yaml"), &rendered);
-        let reversed = render::render(&resources.into_iter().rev().collect::<Objects>()).unwrap();
+        let reversed = resources.into_iter().rev().collect::<Objects>();
+        let reversed = render::text(&reversed, &presumed, only).unwrap();
         assert_eq!(rendered, reversed, "{case}: the order of files must not matter");
     }
 }
 
-/// The directories of examples, each of which is applied as a whole.
+/// What the installation of a case decides: `<case>.settings.yaml`, where there is one.
+fn presumed(case: &str) -> Presumed {
+    let path = root().join("testdata/render").join(format!("{case}.settings.yaml"));
+    if !path.exists() {
+        return Presumed::default();
+    }
+    let settings = Settings::read(&path).expect("a settings file");
+    Presumed { installation: settings.installation, image: settings.image }
+}
+
+#[test]
+fn children_are_what_the_fleet_and_the_installation_ask_for() {
+    for (case, text) in cases("render") {
+        let file = lint::read(&Source::new(format!("{case}.yaml"), text));
+        assert_eq!(file.findings, [], "{case}");
+        let presumed = presumed(&case);
+        let resources = lint::select(&[&file]);
+        let forward = resources.iter().cloned().collect::<Objects>();
+        let rendered = render::text(&forward, &presumed, Some(Part::Children)).unwrap();
+        golden("render", &format!("{case}.out.yaml"), &rendered);
+        let reversed = resources.into_iter().rev().collect::<Objects>();
+        let reversed = render::text(&reversed, &presumed, Some(Part::Children)).unwrap();
+        assert_eq!(rendered, reversed, "{case}: the order of files must not matter");
+    }
+}
+
+#[test]
+fn the_examples_render_to_the_committed_text() {
+    for paths in example_directories() {
+        let name = match paths.as_slice() {
+            [directory] => {
+                directory.file_name().and_then(|name| name.to_str()).expect("a plain name").to_owned()
+            }
+            _ => "all".to_owned(),
+        };
+        let found = lint::files::find(&paths);
+        let files: Vec<_> = found.sources.iter().map(lint::read).collect();
+        let objects: Objects = lint::select(&files.iter().collect::<Vec<_>>()).into_iter().collect();
+        let rendered = render::text(&objects, &Presumed::default(), None).unwrap();
+        golden("examples", &format!("{name}.out.yaml"), &rendered);
+    }
+}
+
+/// The directories of examples, each of which is applied as a whole. `gitops` holds objects of other programs.
 fn example_directories() -> Vec<Vec<PathBuf>> {
     let examples = root().join("../crds/examples");
     let (directories, files): (Vec<_>, Vec<_>) = fs::read_dir(examples)
         .expect("examples are in the tree")
         .map(|entry| entry.expect("a readable entry").path())
+        .filter(|path| !path.ends_with("gitops"))
         .partition(|path| path.is_dir());
     directories.into_iter().map(|directory| vec![directory]).chain([files]).collect()
 }

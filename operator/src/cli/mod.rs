@@ -4,7 +4,9 @@
 //! serve get a runtime; the others need none. Exit codes: 0 = done, 1 = the command says no (an error in a file, a promise
 //! of the demo that did not hold) or failed, 2 = the arguments make no sense.
 
+mod check;
 mod hold;
+mod operator;
 mod serve;
 mod tools;
 
@@ -25,14 +27,16 @@ pub struct Args {
 
 #[derive(Clone, Debug, Subcommand)]
 enum Command {
+    /// Run the controller in a cluster: gateways, configuration, guardrails and statuses as the resources say.
+    Operator(operator::OperatorArgs),
     /// Run gateways on a directory of YAML, with the decisions of the operator, as local processes.
     Standalone(serve::StandaloneArgs),
     /// Show it all in about a minute: scripted providers, traffic, hedges, a guardrail that trips and recovers.
     Demo(crate::demo::Args),
     /// Say what the API server and the operator would say about files.
     Lint(tools::LintArgs),
-    /// Print the compiled configuration of every fleet as YAML.
-    Render(tools::FilesArgs),
+    /// Print the compiled configuration of every fleet and its Kubernetes objects as YAML.
+    Render(tools::RenderArgs),
     /// Print the CustomResourceDefinitions.
     Crds,
     /// Write the first YAML from the provider keys in the environment.
@@ -41,6 +45,8 @@ enum Command {
     Resume(hold::ResumeArgs),
     /// Keep hedging of a cohort off for some time.
     Suspend(hold::SuspendArgs),
+    /// Say whether the operator of a cluster does its work, as helm test asks.
+    Check(check::CheckArgs),
     /// Run one gateway, as standalone and demo start it.
     Gateway(hedgerow_gateway::cli::Args),
 }
@@ -51,6 +57,7 @@ enum Command {
 /// The command could not do its work; the message says what to do.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
+        Command::Operator(args) => operator::operator(args),
         Command::Standalone(args) => serve::standalone(args),
         Command::Demo(args) => serve::demo(args),
         Command::Lint(args) => tools::lint(&args),
@@ -59,6 +66,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Init(args) => tools::init(&args),
         Command::Resume(args) => hold::resume(&args),
         Command::Suspend(args) => hold::suspend(&args),
+        Command::Check(args) => check::check(&args),
         Command::Gateway(args) => hedgerow_gateway::run(args).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hedgerow_crds::generate;
 
 use super::{code, print, say};
@@ -13,7 +13,8 @@ use crate::{
     domain::Objects,
     init::{self, Outcome},
     lint::{self, Finding, files::Found, report},
-    render,
+    render::{self, Part, Presumed},
+    runtime::settings::Settings,
 };
 
 /// Arguments of commands that take files.
@@ -22,6 +23,28 @@ pub(super) struct FilesArgs {
     /// YAML files; a directory stands for all of its YAML, `-` for standard input.
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
+}
+
+/// Arguments of `hedgerow render`.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RenderArgs {
+    #[command(flatten)]
+    files: FilesArgs,
+
+    /// Print the compiled configuration only, or the Kubernetes objects only.
+    #[arg(long, value_name = "PART")]
+    only: Option<OnlyPart>,
+
+    /// Settings of an operator, as its own --config: whose image and decisions are taken. Default: those of no
+    /// installation in particular, which forbids nothing.
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnlyPart {
+    Config,
+    Children,
 }
 
 /// Arguments of `hedgerow lint`.
@@ -79,11 +102,22 @@ pub(super) fn lint(args: &LintArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints what the objects in some files compile to; objects with errors are left out, as the operator does it.
-pub(super) fn render(args: &FilesArgs) -> anyhow::Result<ExitCode> {
-    let checked = Checked::of(lint::files::find(&args.files));
+pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
+    let presumed = match &args.settings {
+        Some(path) => {
+            let settings = Settings::read(path)?;
+            Presumed { installation: settings.installation, image: settings.image }
+        }
+        None => Presumed::default(),
+    };
+    let only = args.only.map(|part| match part {
+        OnlyPart::Config => Part::Config,
+        OnlyPart::Children => Part::Children,
+    });
+    let checked = Checked::of(lint::files::find(&args.files.files));
     let files: Vec<_> = checked.files.iter().collect();
     let objects: Objects = lint::select(&files).into_iter().collect();
-    print(&render::render(&objects)?)?;
+    print(&render::text(&objects, &presumed, only)?)?;
     if !checked.good() {
         say(&checked.report());
     }

@@ -141,3 +141,73 @@ fn unknown(asked: &Value, known: &Value) -> Option<String> {
         Some(below) => unknown(value, below).map(|path| format!("{field}.{path}")),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Object;
+
+    fn installation(defaults: Value) -> Installation {
+        Installation::new(defaults, true, Tenancy::default()).unwrap()
+    }
+
+    fn spec(value: Value) -> GatewayFleetSpec {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_field_left_at_its_built_in_default_takes_the_fleet_default() {
+        let defaults = json!({
+            "replicas": 3,
+            "resources": { "requests": { "cpu": "1m", "memory": "16Mi" } },
+            "template": { "labels": { "a": "platform" }, "nodeSelector": { "pool": "gw" } },
+            "tls": { "secretName": "hedgerow-tls" },
+        });
+        let written = json!({
+            "resources": { "requests": { "cpu": "500m" } },
+            "template": { "labels": { "b": "team" } },
+        });
+        let expected = json!({
+            "replicas": 3,
+            "resources": { "requests": { "cpu": "500m", "memory": "16Mi" } },
+            "template": { "labels": { "b": "team" }, "nodeSelector": { "pool": "gw" } },
+            "tls": { "secretName": "hedgerow-tls" },
+        });
+        let installation = installation(defaults);
+        assert_eq!(installation.effective(&spec(written)), spec(expected));
+        assert_eq!(installation.effective(&spec(json!({ "replicas": 5 }))).replicas, 5);
+    }
+
+    #[test]
+    fn an_installation_that_presumes_nothing_changes_nothing() {
+        let written = spec(json!({ "replicas": 9, "egress": { "noProxy": [".svc"] } }));
+        for installation in [installation(Value::Null), installation(json!({})), Installation::permissive()] {
+            assert_eq!(installation.effective(&written), written);
+        }
+    }
+
+    #[test]
+    fn forbidden_hedging_wins_over_every_fleet_and_over_none() {
+        let forbidding =
+            Installation::new(json!({ "hedging": "Allowed" }), false, Tenancy::default()).unwrap();
+        let fleet = Object::local(Kind::GatewayFleet, "n", "f", spec(json!({ "hedging": "Allowed" })));
+        for settings in [Some(fleet), None] {
+            let governed = forbidding.govern(Snapshot { settings, ..Snapshot::default() });
+            assert_eq!(governed.spec().hedging, Hedging::Forbidden);
+        }
+    }
+
+    #[test]
+    fn defaults_that_no_fleet_could_have_are_refused_with_the_field() {
+        for (defaults, part) in [
+            (json!({ "replica": 3 }), "fleetDefaults.replica "),
+            (json!({ "resources": { "request": { "cpu": "1" } } }), "resources.request "),
+            (json!({ "replicas": "3" }), "invalid type"),
+            (json!([]), "not a map"),
+            (json!({ "autoscaling": { "min": 9, "max": 3 } }), "autoscaling"),
+        ] {
+            let error = Installation::new(defaults.clone(), true, Tenancy::default()).unwrap_err();
+            assert!(error.to_string().contains(part), "{defaults}: {error}");
+        }
+    }
+}

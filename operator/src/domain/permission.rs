@@ -1,10 +1,10 @@
-//! What the installation's tenancy makes of routes and fleets.
+//! What the installation's tenancy and the gateways' abilities make of routes and fleets.
 //!
 //! A route that may not have its Secret or its endpoint is not used at all. A fleet runs without the Secrets that it may
 //! not have: everything else in it would be worse without (its client keys above all), and what needs such a Secret stays
-//! shut.
+//! shut. A fleet also runs without what gateways of this version cannot do, and its verdict says so.
 
-use hedgerow_crds::{Kind, condition::Reason, default_secret_name, effective};
+use hedgerow_crds::{Kind, condition::Reason, default_secret_name, effective, v1alpha1::GatewayFleetSpec};
 
 use super::{
     object::{Fleet, Route},
@@ -34,15 +34,31 @@ pub(super) fn fleet(fleet: &Fleet, tenancy: &Tenancy) -> Verdict {
     let clients = spec.client_auth.secret_name.iter().map(|name| ("spec.clientAuth.secretName", name));
     let serving = spec.tls.iter().map(|tls| ("spec.tls.secretName", &tls.secret_name));
     let further = spec.secrets.iter().map(|name| ("spec.secrets", name));
-    let mut named = clients.chain(serving).chain(further).filter(|(_, name)| **name != *keys);
-    match named.find(|(_, name)| !tenancy.allows_secret(name)) {
-        Some((field, name)) => Verdict {
+    let named = clients.chain(serving).chain(further).filter(|(_, name)| **name != *keys);
+    let mut refused = named.filter(|(_, name)| !tenancy.allows_secret(name));
+    let refused = refused.next().map(|(field, name)| (field, tenancy.secret_refusal(name)));
+    match refused.or_else(|| unable(spec)) {
+        Some((field, message)) => Verdict {
             acceptance: Acceptance::Partly,
             reason: Reason::PartiallyAccepted,
-            message: tenancy.secret_refusal(name),
+            message,
             field: field.to_owned(),
             ..whole
         },
         None => whole,
     }
+}
+
+/// What gateways of this version cannot do.
+fn unable(spec: &GatewayFleetSpec) -> Option<(&'static str, String)> {
+    if spec.tls.is_some() {
+        let message = "tls is not in force: gateways of this version serve plain HTTP: end TLS in front of the Service \
+                       and remove spec.tls";
+        return Some(("spec.tls", message.to_owned()));
+    }
+    spec.egress.as_ref().map(|_| {
+        let message = "egress is not in force: gateways of this version connect directly: remove spec.egress, and give \
+                       routes their authorities by tls.caConfigMapRef";
+        ("spec.egress", message.to_owned())
+    })
 }

@@ -22,6 +22,8 @@ mod image;
 mod network_policy;
 mod service;
 mod service_account;
+#[cfg(test)]
+mod tests;
 
 use hedgerow_crds::v1alpha1::{GatewayFleetSpec, gateway_fleet::AutoscalingMode};
 

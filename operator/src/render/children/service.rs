@@ -16,7 +16,7 @@ pub(super) const PORT_NAME: &str = "http";
 /// The object.
 pub(super) fn child(identity: &Identity, spec: &GatewayFleetSpec) -> Child {
     let port = ServicePort {
-        name: Some(if spec.tls.is_some() { "https" } else { PORT_NAME }.to_owned()),
+        name: Some(PORT_NAME.to_owned()),
         port: spec.service.port,
         target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
         protocol: Some("TCP".to_owned()),
