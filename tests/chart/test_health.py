@@ -27,7 +27,7 @@ EXPECTED = {
     "policy-without-routes": ("Progressing", "route"),
     "policy-conflicted": ("Degraded", "first"),
     "route-healthy": ("Healthy", ""),
-    "route-open": ("Healthy", "breaker"),
+    "route-open": ("Healthy", "too many attempts failed"),
     "route-without-secret": ("Progressing", "hedgerow-default-keys"),
     "route-suspended": ("Suspended", "spec.suspend"),
     "route-not-allowed": ("Degraded", "api.openai.com"),
