@@ -12,11 +12,17 @@ use std::{
         atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use hyper::rt::Executor;
 use pin_project_lite::pin_project;
-use tokio::sync::{Notify, futures::OwnedNotified};
+use tokio::{
+    sync::{Notify, futures::OwnedNotified},
+    task::futures::TaskLocalFuture,
+};
+
+use crate::relay::pace::{Lookout, Pace};
 
 /// What the traffic port does now. Phases only go forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,28 +107,37 @@ impl Watch {
 }
 
 pin_project! {
-    /// A future that is also polled when the phase changes.
+    /// An h2 stream that is also polled when the phase changes, and ended when its client does not read.
     struct Watched<F> {
         #[pin]
-        inner: F,
+        stream: TaskLocalFuture<Pace, F>,
         #[pin]
         watch: Watch,
+        lookout: Lookout,
     }
 }
 
 impl<F: Future> Future for Watched<F> {
-    type Output = F::Output;
+    type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        this.watch.poll(context);
-        this.inner.poll(context)
+        let phase = this.watch.poll(context);
+        if this.stream.poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        this.lookout.poll(context, phase == Phase::Cut)
     }
 }
 
-/// Runs h2 streams, which hyper gives a task of their own, so that they hear of a change of phase too.
+/// Runs h2 streams, which hyper gives a task of their own: they have to hear of a change of phase too, and a stream whose
+/// window stays closed is ended alone.
 #[derive(Clone)]
-pub(super) struct StreamExecutor(pub(super) Closing);
+pub(super) struct StreamExecutor {
+    pub(super) closing: Closing,
+    /// As [`super::server::Limits::patience`].
+    pub(super) patience: Duration,
+}
 
 impl<F> Executor<F> for StreamExecutor
 where
@@ -130,7 +145,12 @@ where
     F::Output: Send,
 {
     fn execute(&self, stream: F) {
-        tokio::spawn(Watched { inner: stream, watch: self.0.watch() });
+        let pace = Pace::default();
+        tokio::spawn(Watched {
+            stream: pace.scope(stream),
+            watch: self.closing.watch(),
+            lookout: Lookout::new(pace, self.patience),
+        });
     }
 }
 

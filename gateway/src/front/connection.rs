@@ -2,9 +2,17 @@
 //!
 //! Inputs: an accepted socket. It looks at the first bytes without taking them: the preface of HTTP/2 (RFC 9113, 3.4)
 //! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it. When the phase leaves
-//! `Open`, HTTP/1.1 answers `Connection: close` and h2 sends GOAWAY; running requests finish.
+//! `Open`, HTTP/1.1 answers `Connection: close` and h2 sends GOAWAY; running requests finish. A client that does not read
+//! its answer loses the connection (HTTP/1.1) or the stream (h2, by [`StreamExecutor`]): see [`crate::relay::pace`].
 
-use std::{convert::Infallible, error::Error, future::poll_fn, time::Duration};
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::Poll,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -18,12 +26,13 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{net::TcpStream, pin};
-use tower::Service;
+use tower::{Service, ServiceExt as _};
 
 use super::{
     closing::{Closing, Phase, StreamExecutor},
     server::Limits,
 };
+use crate::relay::pace::{Lookout, Pace};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Enough to tell: no HTTP/1.1 method starts like this.
@@ -92,6 +101,9 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let pace = Pace::default();
+    let lookout = Lookout::new(pace.clone(), limits.patience);
+    let service = service.map_future(move |answering| pace.scope(answering));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
@@ -99,17 +111,7 @@ where
         .max_header_size(limits.head_bytes as usize)
         .max_buf_size(HTTP1_BUFFER)
         .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
-    let watch = closing.watch();
-    pin!(connection, watch);
-    let mut leaving = false;
-    poll_fn(|context| {
-        if watch.as_mut().poll(context) > Phase::Open && !leaving {
-            leaving = true;
-            connection.as_mut().graceful_shutdown();
-        }
-        connection.as_mut().poll(context)
-    })
-    .await
+    drive(connection, http1::Connection::graceful_shutdown, &closing, lookout).await
 }
 
 async fn serve_http2<S, B>(
@@ -124,24 +126,44 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let connection = http2::Builder::new(StreamExecutor(closing.clone()))
-        .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_concurrent_streams(limits.streams)
-        .max_header_list_size(limits.head_bytes)
-        .keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(PING_TIMEOUT)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+    let connection =
+        http2::Builder::new(StreamExecutor { closing: closing.clone(), patience: limits.patience })
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_concurrent_streams(limits.streams)
+            .max_header_list_size(limits.head_bytes)
+            .keep_alive_interval(PING_EVERY)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
+    // Its streams have tasks and lookouts of their own.
+    let lookout = Lookout::new(Pace::default(), limits.patience);
+    drive(connection, http2::Connection::graceful_shutdown, &closing, lookout).await
+}
+
+/// Runs a connection to its end; `leave` tells it that the port is closing.
+async fn drive<C>(
+    connection: C,
+    leave: impl Fn(Pin<&mut C>),
+    closing: &Closing,
+    mut lookout: Lookout,
+) -> hyper::Result<()>
+where
+    C: Future<Output = hyper::Result<()>>,
+{
     let watch = closing.watch();
     pin!(connection, watch);
     let mut leaving = false;
     poll_fn(|context| {
-        if watch.as_mut().poll(context) > Phase::Open && !leaving {
+        let phase = watch.as_mut().poll(context);
+        if phase > Phase::Open && !leaving {
             leaving = true;
-            connection.as_mut().graceful_shutdown();
+            leave(connection.as_mut());
         }
-        connection.as_mut().poll(context)
+        match connection.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            Poll::Pending => lookout.poll(context, phase == Phase::Cut).map(Ok),
+        }
     })
     .await
 }

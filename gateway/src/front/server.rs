@@ -27,6 +27,7 @@ use super::{
     closing::{Closing, Phase},
     connection,
 };
+use crate::relay::pace::PATIENCE;
 
 const BACKLOG: i32 = 1024;
 const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(50);
@@ -44,6 +45,8 @@ pub struct Limits {
     pub head_bytes: u32,
     /// Streams of one h2 connection.
     pub streams: u32,
+    /// Longest that a client may keep a frame of its answer waiting, beside what the frame's bytes take.
+    pub patience: Duration,
 }
 
 impl Default for Limits {
@@ -54,16 +57,18 @@ impl Default for Limits {
             headers: 128,
             head_bytes: 32 * 1024,
             streams: 256,
+            patience: PATIENCE,
         }
     }
 }
 
 /// The traffic port could not be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}; choose another address or stop what uses it")]
+#[error("cannot listen on {address}: {cause}; choose another address or stop what uses it")]
 pub struct BindError {
     address: SocketAddr,
-    source: io::Error,
+    /// Not `source`: that would be said a second time wherever causes are printed in a chain.
+    cause: io::Error,
 }
 
 /// A bound traffic port that does not listen yet: until [`Server::listen`] clients are refused by the kernel, so that a
@@ -86,7 +91,7 @@ impl Server {
         limits: Limits,
         closing: Closing,
     ) -> Result<Self, BindError> {
-        let refuse = |source| BindError { address, source };
+        let refuse = |cause| BindError { address, cause };
         let socket = bind(address, reuse_port).map_err(refuse)?;
         let bound = socket.local_addr().map_err(refuse)?;
         let address = bound.as_socket().unwrap_or(address);
@@ -104,7 +109,7 @@ impl Server {
     /// The port was taken between binding and listening.
     pub fn listen(self) -> Result<Listening, BindError> {
         let Self { socket, address, limits, closing } = self;
-        let listener = listen(socket).map_err(|source| BindError { address, source })?;
+        let listener = listen(socket).map_err(|cause| BindError { address, cause })?;
         Ok(Listening { listener, limits, closing })
     }
 }

@@ -1,8 +1,10 @@
 //! The relay: the winner's bytes to the client, and everything that its user action still holds.
 //!
 //! Two bodies: [`StreamBody`] for event streams and [`WholeBody`] for complete answers. They own attempt and permits, so
-//! whatever happens to the client's connection, dropping the body releases and books everything.
+//! whatever happens to the client's connection, dropping the body releases and books everything. A client that does not
+//! read is no reason to keep them: [`pace`] ends the body's task.
 
+pub mod pace;
 mod stream;
 mod whole;
 
@@ -11,9 +13,15 @@ pub use whole::WholeBody;
 
 use hedgerow_policy::time::Moment;
 
+use self::pace::Cut;
 use crate::{
-    race::{action::Action, attempt::Attempt, commit},
+    race::{
+        action::Action,
+        attempt::{Attempt, End},
+        commit,
+    },
     settle::record::StatusClass,
+    wire::answer::Kind,
 };
 
 /// Why a body was cut: the connection is aborted, so that no client takes the rest for a clean end.
@@ -40,11 +48,23 @@ fn note_end(action: &Action, class: StatusClass, error: &'static str, now: Momen
     }
 }
 
-/// Notes a first token that came after the commit.
-fn note_first_token(attempt: &mut Attempt, now: Moment) {
-    if attempt.first_token.is_none() {
-        attempt.first_token(now);
-        let action = attempt.action.clone();
-        commit::note_first_token(&action, attempt);
+/// Notes how a body ended that was dropped before its end. `cut` = its client did not read; otherwise the client left.
+fn note_dropped(attempt: &mut Attempt, cut: Option<Cut>, now: Moment) {
+    let (class, error) = match cut {
+        None => (StatusClass::Canceled, "client_gone"),
+        Some(Cut::Stalled) => (StatusClass::Canceled, "client_stalled"),
+        Some(Cut::Deadline) => (StatusClass::GatewayError, Kind::Deadline.as_str()),
+        Some(Cut::Leaving) => (StatusClass::GatewayError, Kind::ShuttingDown.as_str()),
+    };
+    if class == StatusClass::GatewayError && attempt.end == End::Cancelled {
+        attempt.expire();
     }
+    note_end(&attempt.action, class, error, now);
+}
+
+/// Notes the first token, when it came after the commit.
+fn note_first_token(attempt: &mut Attempt, now: Moment) {
+    attempt.first_token(now);
+    let action = attempt.action.clone();
+    commit::note_first_token(&action, attempt);
 }

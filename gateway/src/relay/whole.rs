@@ -9,7 +9,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 
-use super::{RelayError, note_end};
+use super::{RelayError, note_dropped, note_end, pace::Pace};
 use crate::{
     permit::ActionPermits,
     race::{
@@ -26,6 +26,7 @@ pub struct WholeBody {
     start: Option<Bytes>,
     rest: Option<AnswerBody>,
     timer: Timer,
+    pace: Pace,
     attempt: Attempt,
     _permits: ActionPermits,
 }
@@ -35,10 +36,13 @@ impl WholeBody {
     pub fn new(collected: Collected, attempt: Attempt, permits: ActionPermits, timer: Timer) -> Self {
         let Collected { body, bytes, .. } = collected;
         let start = BytesMut::freeze(bytes);
+        let pace = Pace::current();
+        pace.begin(attempt.action.runtime.clock.instant(attempt.action.request.total));
         Self {
             start: Some(start).filter(|bytes| !bytes.is_empty()),
             rest: body,
             timer,
+            pace,
             attempt,
             _permits: permits,
         }
@@ -47,6 +51,38 @@ impl WholeBody {
     fn end(&mut self, class: StatusClass, error: &'static str) {
         let now = self.attempt.action.now();
         note_end(&self.attempt.action, class, error, now);
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+        if let Some(bytes) = self.start.take() {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        let Some(rest) = self.rest.as_mut() else { return Poll::Ready(None) };
+        let action = self.attempt.action.clone();
+        if action.runtime.aborted()
+            || self.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready()
+        {
+            self.rest = None;
+            self.attempt.expire();
+            self.end(StatusClass::GatewayError, "gateway_deadline");
+            return Poll::Ready(Some(Err(RelayError::Deadline)));
+        }
+        match ready!(rest.as_mut().poll_frame(cx)) {
+            Some(Ok(frame)) => Poll::Ready(Some(Ok(frame))),
+            Some(Err(_)) => {
+                self.rest = None;
+                let now = action.now();
+                self.attempt.truncate(now);
+                self.end(StatusClass::UpstreamError, "upstream_truncated");
+                Poll::Ready(Some(Err(RelayError::Truncated)))
+            }
+            None => {
+                self.rest = None;
+                self.attempt.end = End::Complete;
+                self.end(StatusClass::Success, "");
+                Poll::Ready(None)
+            }
+        }
     }
 }
 
@@ -59,38 +95,9 @@ impl Body for WholeBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
         let this = self.get_mut();
-        if let Some(bytes) = this.start.take() {
-            if this.rest.is_none() {
-                this.end(StatusClass::Success, "");
-            }
-            return Poll::Ready(Some(Ok(Frame::data(bytes))));
-        }
-        let Some(rest) = this.rest.as_mut() else { return Poll::Ready(None) };
-        let action = this.attempt.action.clone();
-        if action.runtime.aborted()
-            || this.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready()
-        {
-            this.rest = None;
-            this.attempt.expire();
-            this.end(StatusClass::GatewayError, "gateway_deadline");
-            return Poll::Ready(Some(Err(RelayError::Deadline)));
-        }
-        match ready!(rest.as_mut().poll_frame(cx)) {
-            Some(Ok(frame)) => Poll::Ready(Some(Ok(frame))),
-            Some(Err(_)) => {
-                this.rest = None;
-                let now = action.now();
-                this.attempt.truncate(now);
-                this.end(StatusClass::UpstreamError, "upstream_truncated");
-                Poll::Ready(Some(Err(RelayError::Truncated)))
-            }
-            None => {
-                this.rest = None;
-                this.attempt.end = End::Complete;
-                this.end(StatusClass::Success, "");
-                Poll::Ready(None)
-            }
-        }
+        let polled = this.poll_next(cx);
+        this.pace.note(&polled);
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -107,6 +114,11 @@ impl Body for WholeBody {
 
 impl Drop for WholeBody {
     fn drop(&mut self) {
-        self.end(StatusClass::Canceled, "client_gone");
+        let cut = self.pace.end();
+        if self.is_end_stream() && self.attempt.end == End::Complete && cut.is_none() {
+            return self.end(StatusClass::Success, "");
+        }
+        let now = self.attempt.action.now();
+        note_dropped(&mut self.attempt, cut, now);
     }
 }

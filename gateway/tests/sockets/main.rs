@@ -3,6 +3,8 @@
 
 mod leaving;
 mod peer;
+mod pod;
+mod stalled;
 mod traffic_port;
 mod upstream_http1;
 mod upstream_http2;
