@@ -74,6 +74,8 @@ fn configuration(case: &Case, providers: &BTreeMap<String, Provider>) -> Value {
                 "failureDomain": { "provider": name, "region": "test" }, "quotaGroup": name, "tier": tier,
                 "models": [{ "name": "m", "pricing": { "inputMicrosPerMillion": 1_000_000, "outputMicrosPerMillion": 1_000_000 } }],
                 "rampUp": { "startPercent": 100, "everyMs": 1000 },
+                // A loser that is audited is not hung up on.
+                "onCancel": { "auditPercent": 0 },
             });
             merge(&mut route, &case.route);
             route

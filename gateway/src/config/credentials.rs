@@ -139,6 +139,9 @@ impl Credentials {
         if let Some((path, cause)) = failure.filter(|_| !known && !old.is_empty()) {
             tracing::warn!(path = %path.display(), %cause, "cannot read credentials: the last values stay");
         }
+        if known && !self.unreadable.load(Ordering::Relaxed) {
+            tracing::info!(path = %directory.display(), "credentials are readable again");
+        }
         let same = found.len() == old.len()
             && found.iter().all(|(at, v)| old.get(at).is_some_and(|o| *o.value == **v));
         if same {

@@ -23,12 +23,12 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Not readable.
-    #[error("cannot read {file}: {source}")]
+    #[error("cannot read {file}: {cause}")]
     Io {
         /// File name.
         file: &'static str,
         /// Cause.
-        source: io::Error,
+        cause: io::Error,
     },
     /// Larger than anything the operator writes.
     #[error("{file} is larger than {limit} bytes")]
@@ -51,7 +51,7 @@ pub fn bytes(path: &Path, file: &'static str, limit: u64) -> Result<Option<Vec<u
     match File::open(path) {
         Ok(open) => bounded(open, file, limit).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(LoadError::Io { file, source }),
+        Err(cause) => Err(LoadError::Io { file, cause }),
     }
 }
 
@@ -74,7 +74,7 @@ pub fn gateway(written: &[u8]) -> (String, Result<GatewayConfig, LoadError>) {
 fn bounded(source: impl Read, file: &'static str, limit: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
     let read = source.take(limit + 1).read_to_end(&mut bytes);
-    read.map_err(|source| LoadError::Io { file, source })?;
+    read.map_err(|cause| LoadError::Io { file, cause })?;
     if bytes.len() as u64 > limit { Err(LoadError::TooLarge { file, limit }) } else { Ok(bytes) }
 }
 

@@ -52,7 +52,9 @@ impl Seen {
     fn look(&mut self, read: Result<Option<Vec<u8>>, LoadError>) -> Option<&[u8]> {
         match read {
             Ok(Some(bytes)) => {
-                self.problem = None;
+                if let Some(problem) = self.problem.take() {
+                    tracing::info!(was = %problem, "readable again");
+                }
                 let fresh = self.bytes.as_ref() != Some(&bytes);
                 let bytes = self.bytes.insert(bytes);
                 fresh.then_some(bytes)
@@ -113,10 +115,11 @@ impl<T: Target> Watcher<T> {
             self.credentials.expect(&config);
             self.target.apply(config, digest.clone())
         });
-        self.refused = outcome.is_err();
+        let repaired = std::mem::replace(&mut self.refused, outcome.is_err());
         match outcome {
             Ok(()) => {
-                tracing::info!(digest = hedgerow_config::digest::short(&digest), "configuration in force");
+                let digest = hedgerow_config::digest::short(&digest);
+                tracing::info!(digest, repaired, "configuration in force");
             }
             Err(message) => {
                 tracing::error!(

@@ -10,6 +10,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
+use http::{HeaderValue, header};
 
 use super::{answer, generate, models};
 use crate::{
@@ -38,9 +39,7 @@ async fn handle(State(runtime): State<Arc<Runtime>>, request: Request) -> Respon
         return unknown(&head);
     };
     if !target.allows(&head.method) {
-        let told =
-            ErrorAnswer::new(Kind::UnknownMethod, format!("{} is not allowed on this path", head.method));
-        return answer::error(told, dialect(&target, &head.headers));
+        return not_allowed(&target, &head);
     }
     match target {
         Target::Generate { operation, deployment } => {
@@ -51,6 +50,18 @@ async fn handle(State(runtime): State<Arc<Runtime>>, request: Request) -> Respon
         Target::Model(id) => models::show(&runtime, &head.headers, &id),
         Target::Stored { .. } => unknown(&head),
     }
+}
+
+/// 405 with the methods that are allowed, as RFC 9110, 15.5.6 demands.
+fn not_allowed(target: &Target<'_>, head: &http::request::Parts) -> Response {
+    let allowed = target.methods().iter().map(http::Method::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!("{} is not allowed on this path: use {allowed}", head.method);
+    let told = ErrorAnswer::new(Kind::UnknownMethod, message);
+    let mut response = answer::error(told, dialect(target, &head.headers));
+    if let Ok(allowed) = HeaderValue::from_str(&allowed) {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
 }
 
 fn unknown(head: &http::request::Parts) -> Response {

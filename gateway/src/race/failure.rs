@@ -89,6 +89,14 @@ impl Failure {
         }
     }
 
+    /// The same with a short reason for the body, where the words are ours.
+    pub fn because(mut self, short: &'static str) -> Self {
+        if let Told::Gateway { reason, .. } = &mut self.told {
+            *reason = short;
+        }
+        self
+    }
+
     /// The connection failed.
     pub fn transport(error: &UpstreamError) -> Self {
         let sent = error.sent();

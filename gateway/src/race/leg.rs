@@ -26,7 +26,7 @@ use crate::{
     upstream::UpstreamError,
     wire::{
         complete::{self, Broken},
-        headers::is_encoded,
+        headers::{is_encoded, request_id},
         splice::UsageAsk,
         sse::Framer,
         token::{self, Signal},
@@ -136,14 +136,23 @@ impl Leg {
         loop {
             match &mut self.state {
                 State::Sending(sending) => match ready!(sending.as_mut().poll(cx)) {
-                    Ok(response) => self.opened(response),
+                    Ok(response) => {
+                        if let Err(failure) = self.opened(response) {
+                            return self.lost(*failure);
+                        }
+                    }
                     Err(error) => return self.lost(Failure::transport(&error)),
                 },
                 State::Stream(_) => return self.poll_stream(cx),
                 State::Whole(collected) => match ready!(collected.poll(cx, CHECKED_LIMIT)) {
                     Ok(true) => return self.check(),
-                    // Too large to check: what is there is passed on with the rest.
-                    Ok(false) => return self.valid(),
+                    // Too large to check but for its beginning: what is there is passed on with the rest.
+                    Ok(false) => {
+                        return match complete::begins(&collected.bytes) {
+                            Err(broken) if !is_encoded(&collected.head.headers) => self.broken(&broken),
+                            _ => self.valid(),
+                        };
+                    }
                     Err(error) => return self.lost(Failure::transport(&error)),
                 },
                 State::Error(collected) => {
@@ -161,13 +170,17 @@ impl Leg {
         }
     }
 
-    fn opened(&mut self, response: Response) {
+    fn opened(&mut self, response: Response) -> Result<(), Box<Failure>> {
         let Response { head, body } = response;
         let now = self.attempt.action.now();
         self.attempt.first_byte = Some(now);
         self.attempt.status = Some(head.status);
         self.attempt.upstream_request_id = upstream_request_id(&head);
-        let streams = self.attempt.action.request.stream && is_event_stream(&head);
+        let streams = head.status.is_success() && is_event_stream(&head);
+        if streams && !self.attempt.action.request.stream {
+            let why = "the provider answers with a stream although a whole answer was asked for";
+            return Err(Box::new(Failure::contract(why)));
+        }
         self.state = if !head.status.is_success() {
             State::Error(Box::new(Collected { head, body: Some(body), bytes: BytesMut::new() }))
         } else if streams {
@@ -183,6 +196,7 @@ impl Leg {
         } else {
             State::Whole(Box::new(Collected { head, body: Some(body), bytes: BytesMut::new() }))
         };
+        Ok(())
     }
 
     fn poll_stream(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
@@ -277,10 +291,12 @@ impl Leg {
                 let failure = self.answered(&body);
                 self.lost(failure)
             }
-            Err(broken) => {
-                self.lost(Failure::contract(format!("the provider's answer is not valid: {broken}")))
-            }
+            Err(broken) => self.broken(&broken),
         }
+    }
+
+    fn broken(&mut self, broken: &Broken) -> Poll<Event> {
+        self.lost(Failure::contract(format!("the provider's answer is not valid: {broken}")))
     }
 
     fn answered(&self, body: &Bytes) -> Failure {
@@ -349,6 +365,6 @@ fn is_event_stream(head: &response::Parts) -> bool {
 }
 
 fn upstream_request_id(head: &response::Parts) -> String {
-    let value = head.headers.get("x-request-id").or_else(|| head.headers.get("request-id"));
+    let value = request_id(&head.headers);
     value.and_then(|value| value.to_str().ok()).unwrap_or_default().chars().take(128).collect()
 }

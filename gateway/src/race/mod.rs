@@ -311,55 +311,51 @@ impl<'a> Race<'a> {
 
 /// What the client is told when no route takes its request.
 fn no_route(action: &Action, why: NoRoute) -> Failure {
-    let told = |kind, scope, message: &'static str, reason: &'static str, wait| {
-        let mut failure = Failure::gateway(kind, scope, Outcome::Withdrawn, message);
-        if let failure::Told::Gateway { reason: told, .. } = &mut failure.told {
-            *told = reason;
-        }
-        failure.wait = wait;
-        failure.nothing_ran = true;
-        failure
-    };
+    use answer::Kind::{NoRoute as Nowhere, Overloaded};
     let second = Some(Duration::from_secs(1));
-    if action.request.eligibility.home_route && !matches!(why, NoRoute::Throttled(_)) {
-        let message = "the route that keeps this conversation's state is not usable now: try again later";
-        return told(answer::Kind::NoRoute, Scope::Transient, message, "HomeRouteUnusable", second);
-    }
-    match why {
-        NoRoute::Throttled(wait) => told(
-            answer::Kind::Overloaded,
+    let home = action.request.eligibility.home_route && !matches!(why, NoRoute::Throttled(_));
+    let (kind, scope, told, wait, message) = match why {
+        _ if home => (
+            Nowhere,
+            Scope::Transient,
+            "HomeRouteUnusable",
+            second,
+            "the route that keeps this conversation's state is not usable now: try again later",
+        ),
+        NoRoute::Throttled(wait) => (
+            Overloaded,
             Scope::Pushback,
-            "every provider of this model asked to wait: try again after Retry-After",
             "AllRoutesThrottled",
             Some(wait),
+            "every provider of this model asked to wait: try again after Retry-After",
         ),
-        NoRoute::Saturated => told(
-            answer::Kind::Overloaded,
+        NoRoute::Saturated => (
+            Overloaded,
             Scope::Pushback,
-            "every route of this model carries as much as its limits allow: try again",
             "RouteSaturated",
             second,
+            "every route of this model carries as much as its limits allow: try again",
         ),
-        NoRoute::PodFull => told(
-            answer::Kind::Overloaded,
-            Scope::Pushback,
-            "the gateway is full: try again",
-            "PodFull",
-            second,
-        ),
-        NoRoute::Unusable => told(
-            answer::Kind::NoRoute,
+        NoRoute::PodFull => {
+            (Overloaded, Scope::Pushback, "PodFull", second, "the gateway is full: try again")
+        }
+        NoRoute::Unusable => (
+            Nowhere,
             Scope::Transient,
-            "no route of this model is usable now: try again later",
             "RoutesUnusable",
             second,
+            "no route of this model is usable now: try again later",
         ),
-        NoRoute::NoneConfigured => told(
-            answer::Kind::NoRoute,
+        NoRoute::NoneConfigured => (
+            Nowhere,
             Scope::RouteLocal,
-            "no route of this model may serve this request: check tenants, secrets and suspended routes",
             "NoRoute",
             None,
+            "no route of this model may serve this request: check tenants, secrets and suspended routes",
         ),
-    }
+    };
+    let mut failure = Failure::gateway(kind, scope, Outcome::Withdrawn, message).because(told);
+    failure.wait = wait;
+    failure.nothing_ran = true;
+    failure
 }

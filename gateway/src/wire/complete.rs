@@ -56,14 +56,20 @@ struct Parts<'a> {
     input_tokens: &'a [u8],
 }
 
+/// Whether some bytes can be the beginning of a valid answer, for one that is too large to be checked.
+pub fn begins(body: &[u8]) -> Result<(), Broken> {
+    match body.trim_ascii_start().first() {
+        None => Err(Broken::Empty),
+        Some(b'{') => Ok(()),
+        Some(b'<') => Err(Broken::Html),
+        Some(_) => Err(Broken::NotJson),
+    }
+}
+
 /// Checks an answer to `operation`.
 pub fn check(operation: Operation, body: &[u8]) -> Result<Answer<'_>, Broken> {
     let body = body.trim_ascii();
-    match body.first() {
-        None => return Err(Broken::Empty),
-        Some(b'<') => return Err(Broken::Html),
-        Some(_) => {}
-    }
+    begins(body)?;
     let mut parts = Parts::default();
     let mut failed = false;
     let end = json::each(body, |key, value| match key {
@@ -195,6 +201,19 @@ mod tests {
             r#"{"type":"error","error":{"type":"api_error"}}"#,
         ] {
             assert!(matches!(check(Messages, body.as_bytes()), Err(Broken::Error(_))), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_an_answer_tells_objects_from_streams_and_pages() {
+        for (body, wanted) in [
+            ("\n {\"choices\":[", Ok(())),
+            ("  ", Err(Broken::Empty)),
+            ("<html>", Err(Broken::Html)),
+            ("data: {\"choices\":[", Err(Broken::NotJson)),
+            ("[1, 2", Err(Broken::NotJson)),
+        ] {
+            assert_eq!(begins(body.as_bytes()), wanted, "{body}");
         }
     }
 

@@ -45,15 +45,18 @@ pub enum Stored {
 }
 
 impl Target<'_> {
-    /// Whether the method belongs to the path; otherwise the answer is 405.
-    pub fn allows(&self, method: &Method) -> bool {
+    /// Methods that belong to the path; any other is answered 405.
+    pub fn methods(&self) -> &'static [Method] {
         match self {
-            Self::Generate { .. } | Self::Stored { action: Stored::Cancel, .. } => method == Method::POST,
-            Self::Models | Self::Model(_) | Self::Stored { action: Stored::InputItems, .. } => {
-                method == Method::GET
-            }
-            Self::Stored { action: Stored::Whole, .. } => method == Method::GET || method == Method::DELETE,
+            Self::Generate { .. } | Self::Stored { action: Stored::Cancel, .. } => &[Method::POST],
+            Self::Models | Self::Model(_) | Self::Stored { action: Stored::InputItems, .. } => &[Method::GET],
+            Self::Stored { action: Stored::Whole, .. } => &[Method::GET, Method::DELETE],
         }
+    }
+
+    /// Whether the method belongs to the path.
+    pub fn allows(&self, method: &Method) -> bool {
+        self.methods().contains(method)
     }
 }
 

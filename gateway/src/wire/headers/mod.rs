@@ -140,9 +140,14 @@ pub fn to_client(upstream: &HeaderMap, out: &mut HeaderMap, rate_limits: bool) {
             out.append(name.clone(), value.clone());
         }
     }
-    if let Some(id) = REQUEST_IDS.iter().find_map(|name| upstream.get(*name)) {
+    if let Some(id) = request_id(upstream) {
         out.insert(UPSTREAM_REQUEST_ID, id.clone());
     }
+}
+
+/// The request id of a provider: the best of those that are text, because support tools and logs cannot repeat others.
+pub fn request_id(upstream: &HeaderMap) -> Option<&HeaderValue> {
+    REQUEST_IDS.iter().filter_map(|name| upstream.get(*name)).find(|id| id.to_str().is_ok())
 }
 
 /// Whether a body is encoded although nothing but `identity` was asked for: it is passed on with its header as it is, and

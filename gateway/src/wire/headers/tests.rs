@@ -15,6 +15,19 @@ fn names(headers: &HeaderMap) -> Vec<&str> {
 }
 
 #[test]
+fn a_request_id_that_is_no_text_does_not_reach_the_client() {
+    let raw = HeaderValue::from_bytes(b"req\xff").unwrap();
+    let mut upstream = HeaderMap::new();
+    upstream.insert("x-request-id", raw.clone());
+    let mut out = HeaderMap::new();
+    to_client(&upstream, &mut out, true);
+    assert!(out.is_empty(), "{out:?}");
+    upstream.insert("request-id", HeaderValue::from_static("req_2"));
+    to_client(&upstream, &mut out, true);
+    assert_eq!(out[UPSTREAM_REQUEST_ID], "req_2", "the next best one");
+}
+
+#[test]
 fn a_provider_sees_only_what_is_its_business() {
     let client = map(&[
         ("authorization", "Bearer k"),
