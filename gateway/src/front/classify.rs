@@ -101,15 +101,16 @@ pub fn classify(
         .cloned()
         .ok_or_else(|| ErrorAnswer::new(Kind::Internal, "the configuration has no lane"))?;
     let (deadline, total) = ends(snapshot, cohort.as_deref(), stream, client, arrived);
-    let head = scan.prompt_head(body);
+    // The one pass over the prompt's head; affinity and fingerprint are both made of it.
+    let head = snapshot.key.hash(scan.prompt_head(body));
     let request = Request {
         id: ids.action,
         draw: ids.draw,
         request_id: ids.request,
         operation,
         stream,
-        affinity: affinity(snapshot, &scan, body, listing, &tenant),
-        fingerprint: format!("{:04x}", snapshot.key.hash(head) & 0xffff),
+        affinity: affinity(snapshot, &scan, body, listing, &tenant, head),
+        fingerprint: format!("{:04x}", head & 0xffff),
         listing: Arc::clone(listing),
         model,
         tenant,
@@ -161,8 +162,16 @@ fn ends(
     ((arrived + asked.saturating_sub(MARGIN)).min(total), total)
 }
 
-/// Hash of tenant, model and what decides about prompt caches; `None` = plain weights.
-fn affinity(snapshot: &Snapshot, scan: &Scan, body: &[u8], listing: &Listing, tenant: &str) -> Option<u64> {
+/// Hash of tenant, model and what decides about prompt caches: the cache key, else the `head` of the prompt. `None` = plain
+/// weights.
+fn affinity(
+    snapshot: &Snapshot,
+    scan: &Scan,
+    body: &[u8],
+    listing: &Listing,
+    tenant: &str,
+    head: u64,
+) -> Option<u64> {
     if snapshot.settings.affinity == Affinity::None {
         return None;
     }
@@ -174,7 +183,7 @@ fn affinity(snapshot: &Snapshot, scan: &Scan, body: &[u8], listing: &Listing, te
     let key = &snapshot.key;
     let of = |hash: u64, bytes: &[u8]| key.hash(&[&hash.to_le_bytes()[..], bytes].concat());
     let start = of(key.hash(tenant.as_bytes()), listing.name.as_bytes());
-    Some(of(start, cache_key.unwrap_or_else(|| scan.prompt_head(body))))
+    Some(cache_key.map_or_else(|| of(start, &head.to_le_bytes()), |cache_key| of(start, cache_key)))
 }
 
 fn text(client: &HeaderMap, name: &str) -> String {
