@@ -10,15 +10,6 @@ use crate::{
     telemetry::metrics::Gauge,
 };
 
-/// Place of one user action in the pod: gate 1.
-#[must_use = "dropping it gives the place back"]
-pub struct Place {
-    /// One of `maxInFlight`.
-    pub in_flight: Held,
-    /// Buffered body bytes.
-    pub buffered: Held,
-}
-
 /// Everything that a user action holds.
 pub struct ActionPermits {
     /// Its place in its lane.

@@ -12,7 +12,7 @@ use super::body::Draining;
 use crate::{
     permit::ActionPermits,
     race::{
-        action::{Action, Request},
+        action::Action,
         commit::Won,
         failure::{Failure, Told},
         leg::Answer,
@@ -50,8 +50,9 @@ pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body, drains: bool) ->
 }
 
 /// A user action that its lane refused.
-pub fn shed(told: &ErrorAnswer, request: &Request) -> Response {
-    let dialect = request.operation.dialect();
+pub fn shed(told: &ErrorAnswer, action: &Action) -> Response {
+    let (request, dialect) = (&action.request, action.dialect());
+    note(action, told.status, StatusClass::Shed, Scope::Pushback, told.kind.as_str());
     let mut out = told.headers();
     insert(&mut out, "x-hedgerow-lane", &request.lane.config.name);
     insert(&mut out, "x-hedgerow-action", &request.id);
@@ -64,17 +65,19 @@ pub fn shed(told: &ErrorAnswer, request: &Request) -> Response {
 
 /// The winner's answer.
 pub fn committed(action: &Arc<Action>, won: Won, permits: ActionPermits, timer: Timer) -> Response {
-    let Won { attempt, answer } = won;
-    let head = match &answer {
-        Answer::Stream(held, _) => &held.head,
-        Answer::Whole(collected) => &collected.head,
+    let Won { attempt, mut answer } = won;
+    let head = match &mut answer {
+        Answer::Stream(held, _) => &mut held.head,
+        Answer::Whole(collected) => &mut collected.head,
     };
-    let status = head.status;
+    // Taken, not read: the values are slices of the upstream connection's read buffer (8 KiB), which a stream would keep
+    // from being used again for as long as it lasts.
+    let (status, found) = (head.status, std::mem::take(&mut head.headers));
     action.course().status = status.as_u16();
-    let mut out = HeaderMap::with_capacity(head.headers.len() + 10);
+    let mut out = HeaderMap::with_capacity(found.len() + 10);
     // Limits of one upstream mislead when there are several.
     let one_route = action.request.listing.offers.len() == 1;
-    headers::to_client(&head.headers, &mut out, one_route);
+    headers::to_client(&found, &mut out, one_route);
     describe(action, &mut out);
     let body = match answer {
         Answer::Stream(held, ask) => {

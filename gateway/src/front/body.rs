@@ -5,7 +5,9 @@
 //!
 //! Reading ends although the client keeps sending: 60 s and what it has sent so far at 64 KiB/s. The 60 s are nginx's and
 //! the usual load balancers' patience, enough for 100 KB at 14 kbit/s; the rate is a slow uplink (512 kbit/s), so that a
-//! client at its speed is never cut and one byte every few seconds holds a place for one minute at most.
+//! client at its speed is never cut and one byte every few seconds is read for one minute at most. While more than half of
+//! the buffered bytes are taken there is no room for patience: then it is 5 s instead of 60 (what `Draining` gives a
+//! refused body), looked at once a second, so that idle bodies leave before they keep others out.
 
 use std::{
     future::{Future as _, poll_fn},
@@ -33,14 +35,22 @@ const DRAIN_BYTES: u64 = 32 * 1024 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// Longest time between two pieces of a body, and for all of a body that comes below [`READ_RATE`].
 const READ_TIME: Duration = Duration::from_mins(1);
+/// The same while more than half of the buffered bytes are taken.
+const SCARCE_TIME: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_secs(1);
 /// Longest that a body is still read once the gateway accepts no more connections: one that is on its way comes in.
 const LEAVE_TIME: Duration = Duration::from_secs(2);
+/// Largest buffer that is made at once for an announced body: no copy while a usual prompt grows, and pages that nothing
+/// is written to cost nothing.
+const AT_ONCE: u64 = 256 * 1024;
 /// Bytes a second that prolong the time of a body.
 const READ_RATE: u64 = 64 * 1024;
 
-/// How long a body may take of which `read` bytes have come.
-fn patience(read: u64) -> Duration {
-    READ_TIME + Duration::from_secs(read / READ_RATE)
+/// When a body was too slow that began at `began` and of which `read` bytes have come, the last of them at `last`.
+fn too_slow(began: Moment, last: Moment, read: u64, scarce: bool) -> Moment {
+    let time = if scarce { SCARCE_TIME } else { READ_TIME };
+    (last + time).min(began + time + Duration::from_secs(read / READ_RATE))
 }
 
 /// Reads a body of at most `limit` bytes, accounted in `held`. On a refusal the unread rest comes back for draining.
@@ -55,10 +65,16 @@ pub async fn read(
     let ceiling = snapshot.settings.buffered_bytes_limit;
     let mut first = Bytes::new();
     let mut more: Option<BytesMut> = None;
-    let (mut read, began, mut leave) = (0, runtime.clock.now(), Moment::MAX);
+    let began = runtime.clock.now();
+    let (mut read, mut last, mut leave) = (0, began, Moment::MAX);
     loop {
         let now = runtime.clock.now();
-        let slow = (now + READ_TIME).min(began + patience(read));
+        let scarce = runtime.gauges.buffered.get() > ceiling / 2;
+        let slow = too_slow(began, last, read, scarce);
+        if now >= slow.min(leave) {
+            let told = if leave < slow { leaving() } else { bad("the body came too slowly: send it again") };
+            return Err((told, body));
+        }
         let frame = tokio::select! {
             biased;
             frame = body.frame() => frame,
@@ -66,11 +82,9 @@ pub async fn read(
                 leave = runtime.clock.now() + LEAVE_TIME;
                 continue;
             }
-            () = sleep_until(runtime.clock.instant(slow.min(leave))) => {
-                let told = if leave < slow { leaving() } else { bad("the body came too slowly: send it again") };
-                return Err((told, body));
-            }
+            () = sleep_until(runtime.clock.instant(slow.min(leave).min(now + LOOK))) => continue,
         };
+        last = runtime.clock.now();
         let frame = match frame {
             Some(Ok(frame)) => frame,
             None => return Ok(more.map_or(first, BytesMut::freeze)),
@@ -89,9 +103,10 @@ pub async fn read(
             continue;
         }
         more.get_or_insert_with(|| {
-            let mut buffer =
-                BytesMut::with_capacity(content_length.unwrap_or(0).min(gate1::FIRST_BYTES) as usize);
-            buffer.extend_from_slice(&first);
+            let announced = content_length.unwrap_or(0).min(AT_ONCE);
+            let mut buffer = BytesMut::with_capacity(announced as usize);
+            // Not kept beside its copy: it is a slice of the connection's read buffer.
+            buffer.extend_from_slice(&std::mem::take(&mut first));
             buffer
         })
         .extend_from_slice(&data);
@@ -169,10 +184,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_has_a_minute_and_what_it_has_sent_at_the_least_rate() {
-        let minute = 60;
-        for (read, seconds) in [(0, minute), (100_000, minute + 1), (32 << 20, minute + 512)] {
-            assert_eq!(patience(read), Duration::from_secs(seconds));
+    fn a_body_has_a_minute_or_seconds_when_memory_is_scarce_and_what_it_has_sent_at_the_least_rate() {
+        let second = Duration::from_secs(1);
+        let began = Moment::ZERO + 100 * second;
+        for (last, read, scarce, after) in [
+            (0, 0, false, 60),
+            (30, 100_000, false, 61),
+            (600, 32 << 20, false, 572),
+            (1, 32 << 20, false, 61),
+            (0, 0, true, 5),
+            (4, 100_000, true, 6),
+            (100, 32 << 20, true, 105),
+        ] {
+            let due = too_slow(began, began + last * second, read, scarce);
+            assert_eq!(due, began + after * second, "{last} {read} {scarce}");
         }
     }
 }

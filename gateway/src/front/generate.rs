@@ -15,14 +15,8 @@ use super::{
 };
 use crate::{
     permit::ActionPermits,
-    race::{
-        self,
-        action::{Action, Request},
-        launch::Prepared,
-        timer::Timer,
-    },
-    runtime::{Runtime, snapshot::Snapshot},
-    settle::record::StatusClass,
+    race::{self, action::Action, launch::Prepared, timer::Timer},
+    runtime::{Runtime, lane::LanePermit},
     wire::{
         answer::{ErrorAnswer, Kind},
         dialect::Operation,
@@ -61,38 +55,42 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
         Ok(bytes) => bytes,
         Err((told, rest)) => return answer::refusal(told.with_request_id(ids.request), dialect, rest, true),
     };
+    entry.buffered.shrink_to(bytes.len() as u64);
+    let in_flight = match gate1::place(&runtime, &snapshot) {
+        Ok(place) => place,
+        Err(told) => return answer::error(told.with_request_id(ids.request), dialect),
+    };
     let request_id = ids.request.clone();
     let classified = classify::classify(&snapshot, &arrival, ids, entry.tenant, &bytes, arrived);
     let (request, scan) = match classified {
         Ok(classified) => classified,
         Err(told) => return answer::error(told.with_request_id(request_id), dialect),
     };
-    let permit = match gate2(&runtime, &snapshot, &request).await {
-        Ok(permit) => permit,
-        Err(told) => return answer::shed(&told, &request),
-    };
-    let permits = ActionPermits { lane: permit, in_flight: entry.in_flight, buffered: Some(entry.buffered) };
     let action = Action::new(runtime, snapshot, request);
+    let permit = match gate2(&action).await {
+        Ok(permit) => permit,
+        Err(told) => return answer::shed(&told, &action),
+    };
+    let permits = ActionPermits { lane: permit, in_flight, buffered: Some(entry.buffered) };
     let prepared = Prepared { body: bytes, scan, headers: arrival.head.headers };
     run(&action, prepared, permits).await
 }
 
-/// Gate 2: the lane. One permit per user action; an admitted original deposits to its budget.
-async fn gate2(
-    runtime: &Arc<Runtime>,
-    snapshot: &Snapshot,
-    request: &Request,
-) -> Result<crate::runtime::lane::LanePermit, ErrorAnswer> {
+/// Gate 2: the lane. One permit per user action; an admitted original deposits to its budget. Who leaves while it waits is
+/// settled when the action is dropped.
+async fn gate2(action: &Action) -> Result<LanePermit, ErrorAnswer> {
+    let (runtime, request) = (&action.runtime, &action.request);
     let lane = &request.lane;
     let now = runtime.clock.now();
     if let Some(cohort) = &request.cohort {
         cohort.state.arrived(now, request.client_retry);
     }
-    let tenant = snapshot.key.hash(request.tenant.as_bytes());
+    let tenant = action.snapshot.key.hash(request.tenant.as_bytes());
     let patience = now.until(request.deadline);
     let admitted = runtime.lanes.admit(lane, tenant, request.client_retry, patience).await;
     match admitted {
         Ok(permit) => {
+            action.course().admitted = true;
             if !request.client_retry {
                 request.listing.budget.deposit(runtime.clock.now());
             }
@@ -102,7 +100,7 @@ async fn gate2(
             let reason = shed.reason.as_str();
             lane.state.count_shed(reason, shed.retry_after);
             lane.metrics.shed(reason);
-            snapshot.action_metrics(request.cohort.as_deref(), lane).ended(StatusClass::Shed);
+            action.course().shed = reason;
             Err(ErrorAnswer::new(
                 Kind::Overloaded,
                 format!("lane {} is full ({reason}): try again after Retry-After", lane.config.name),

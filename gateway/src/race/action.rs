@@ -85,6 +85,10 @@ pub struct Request {
 /// What happened so far.
 #[derive(Default)]
 pub struct Course {
+    /// Its lane let it in. Without that it is counted and written down, but it says nothing about models and hedging.
+    pub admitted: bool,
+    /// Why its lane refused it; empty = it did not.
+    pub shed: &'static str,
     /// Ended attempts.
     pub booked: Vec<Booked>,
     /// Their routes, in the same order.
@@ -157,7 +161,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// A user action that was admitted.
+    /// A user action that asks its lane.
     pub fn new(runtime: Arc<Runtime>, snapshot: Arc<Snapshot>, request: Request) -> Arc<Self> {
         Arc::new(Self { runtime, snapshot, request, course: Mutex::default() })
     }

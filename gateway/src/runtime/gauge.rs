@@ -59,6 +59,13 @@ impl Held {
         extra.amount = 0;
         true
     }
+
+    /// Gives back what is held beyond `amount`.
+    pub fn shrink_to(&mut self, amount: u64) {
+        let excess = self.amount.saturating_sub(amount);
+        self.gauge.fetch_sub(excess, Ordering::Relaxed);
+        self.amount -= excess;
+    }
 }
 
 impl Drop for Held {
@@ -79,6 +86,9 @@ mod tests {
         assert!(first.grow_within(4, 10));
         assert!(!first.grow_within(1, 10));
         assert_eq!((gauge.get(), first.amount()), (10, 10));
+        first.shrink_to(7);
+        first.shrink_to(9);
+        assert_eq!((gauge.get(), first.amount()), (7, 7));
         drop(first);
         assert_eq!(gauge.get(), 0);
     }

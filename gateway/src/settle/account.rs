@@ -133,18 +133,30 @@ fn learn(attempt: &Attempt, usage: &Usage, basis: Basis) {
 
 /// Settles a user action: called when its last owner lets go.
 pub fn settle(action: &mut Action) {
-    let course = action.take_course();
+    let mut course = action.take_course();
     let now = action.now();
     let ended = course.ended.unwrap_or(now);
-    let class = course.class.unwrap_or(StatusClass::Canceled);
+    let class = course.class.unwrap_or_else(|| {
+        course.error = "client_gone";
+        StatusClass::Canceled
+    });
     let request = &action.request;
     action.snapshot.action_metrics(request.cohort.as_deref(), &request.lane).ended(class);
+    if course.admitted {
+        tally(action, &course, class, now);
+    }
+    describe::action(action, &course, class, ended);
+}
+
+/// Tells the model's budget and the cohort what became of an admitted user action.
+fn tally(action: &Action, course: &Course, class: StatusClass, now: Moment) {
+    let request = &action.request;
     // Neither a shed nor a client that left says anything about the model's health.
     if !request.client_retry && !matches!(class, StatusClass::Shed | StatusClass::Canceled) {
         request.listing.budget.settle(now, is_success(class));
     }
     if let Some(cohort) = &request.cohort {
-        let change = counters(action, &course, class);
+        let change = counters(action, course, class);
         let unix_s = action.runtime.clock.wall(now).as_secs();
         cohort.state.ring(|ring| ring.add(unix_s, &change));
         if let Some(first_token) = course.first_token {
@@ -154,7 +166,6 @@ pub fn settle(action: &mut Action) {
             }
         }
     }
-    describe::action(action, &course, class, ended);
 }
 
 fn is_success(class: StatusClass) -> bool {

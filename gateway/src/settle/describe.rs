@@ -129,6 +129,7 @@ pub fn action(action: &Action, course: &Course, class: StatusClass, ended: Momen
         status_class: class,
         error_scope: if course.scope.is_empty() { "none" } else { course.scope },
         error: course.error,
+        shed: course.shed,
         usage_input_units: Some(input),
         usage_output_units: Some(course.booked.iter().map(|booked| booked.usage.output).sum()),
         usage_basis: weakest(&course.booked).as_str(),

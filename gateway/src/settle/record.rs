@@ -259,8 +259,12 @@ pub struct ActionRecord<'a> {
     pub status_class: StatusClass,
     /// Scope of the error, `none` without one.
     pub error_scope: &'a str,
-    /// Class of the terminal error; empty without one.
+    /// Class of the terminal error; empty without one. Of those that left: `client_gone`, or `client_stalled` for a
+    /// client that did not read its answer.
     pub error: &'a str,
+    /// Why its lane refused it; empty = it did not.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub shed: &'a str,
     /// Input tokens of all attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage_input_units: Option<u64>,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use hedgerow_config::GatewayConfig;
+use hedgerow_config::{GatewayConfig, state::InFlight};
 use hedgerow_gateway::{
     app::{App, Options, Running},
     drain::Haste,
@@ -128,7 +128,7 @@ async fn a_half_sent_body_is_told_to_come_again_and_does_not_hold_the_drain() {
     client.write_all(head.as_bytes()).await.unwrap();
     let runtime = running.runtime.clone();
     within(async {
-        while runtime.actions_in_flight() == 0 {
+        while runtime.in_flight().buffered_bytes == 0 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     })
@@ -139,7 +139,7 @@ async fn a_half_sent_body_is_told_to_come_again_and_does_not_hold_the_drain() {
     assert_eq!(&head, b"HTTP/1.1 503");
     drop(client);
     within(leaving).await.unwrap();
-    assert_eq!(runtime.actions_in_flight(), 0);
+    assert_eq!(runtime.in_flight(), InFlight::default());
 }
 
 #[tokio::test]
@@ -202,7 +202,9 @@ async fn a_port_in_use_is_an_error_that_names_it() {
     let (taken, address) = listen().await;
     let directory = tempfile::tempdir().unwrap();
     let options = Options { admin: address, ..Options::local(directory.path().to_owned()) };
-    let error = App::start(options).await.err().unwrap().to_string();
+    // With the chain of causes, as the command prints it.
+    let error = format!("{:#}", anyhow::Error::from(App::start(options).await.err().unwrap()));
     assert!(error.contains(&address.to_string()), "{error}");
+    assert_eq!(error.matches("os error").count(), 1, "{error}");
     drop(taken);
 }
