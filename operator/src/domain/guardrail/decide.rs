@@ -102,7 +102,7 @@ pub struct Decision {
 pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let rules = rules(facts.spec);
     let from = horizon(old);
-    let rings = Rings::of(facts.states.iter().copied(), facts.key, from, &old.trial_base, facts.now);
+    let rings = Rings::of(facts.states.iter().copied(), facts.key, from, &old.base, facts.now);
     let windows = windows(&rings.sum, facts.now, &rules);
     let context = Context { spent_today: facts.lost_today.0, ..Context::default() };
     let evaluation = judge(&rules, &windows, &rings, &context, facts);
@@ -129,13 +129,16 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     Outcome { standing, decision, windows, evaluation, problems: wanted.unreadable }
 }
 
-/// Data from before this moment does not count: it led to the last trip, or is from before the trial.
+/// Data from before this moment does not count: it led to the last trip, is from before the trial, or is of hedges that
+/// were only counted while the cohort was observed, and so could not win.
 fn horizon(standing: &Standing) -> Moment {
-    if standing.latch.state == State::Trial {
-        return standing.latch.since;
+    let latch = &standing.latch;
+    if latch.state == State::Trial {
+        return latch.since;
     }
     let bucket = Duration::from_secs(BUCKET_SECONDS);
-    standing.tripped_at.last().map_or(Moment::ZERO, |at| *at + bucket)
+    let tripped = standing.tripped_at.last().map(|at| *at + bucket);
+    tripped.max(standing.enforced_since).unwrap_or(Moment::ZERO)
 }
 
 fn judge(
@@ -219,10 +222,14 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
         standing.trips = standing.trips.saturating_add(1);
         standing.evidence = evidence::list(scene);
     }
-    standing.trial_base = match transition.to {
-        State::Trial => Base::at(facts.states.iter().copied(), facts.key, facts.now),
-        _ => Base::default(),
-    };
+    let began = matches!(transition.to, State::Ramping | State::Active);
+    let enforced = began && matches!(transition.from, State::Observing | State::Disabled);
+    if enforced {
+        standing.enforced_since = Some(facts.now);
+    }
+    if enforced || transition.to == State::Trial {
+        standing.base = Base::at(facts.states.iter().copied(), facts.key, facts.now);
+    }
     let reason = evidence::reason(transition, standing.reason);
     standing.reason = Some(reason);
     standing.message = evidence::message(scene, standing);

@@ -143,6 +143,25 @@ fn a_breach_counts_from_when_its_own_signal_had_enough_data_over_the_limit() {
 }
 
 #[test]
+fn hedges_that_were_only_counted_while_observed_do_not_judge_those_that_are_sent() {
+    let mut bench = Bench::new();
+    bench.mode = Mode::Observe;
+    bench.look(0);
+    for _ in 0..6 {
+        assert!(bench.traffic(100, 30).decision.is_none(), "nothing trips while nothing is sent");
+    }
+    bench.ring.push(bucket(bench.now / 10 * 10, 50, 40));
+    bench.mode = Mode::Enforce;
+    let on = bench.look(3).decision.expect("switched on");
+    assert_eq!(on.to, State::Active);
+    bench.ring.pop();
+    bench.ring.push(bucket(bench.now / 10 * 10, 120, 42));
+    let outcome = bench.look(5);
+    assert!(outcome.decision.is_none(), "{:?}", outcome.decision);
+    assert_eq!((outcome.windows.long.originals, outcome.windows.long.hedges), (70, 2));
+}
+
+#[test]
 fn a_trial_is_judged_by_its_own_traffic_and_lets_hedging_back_in() {
     let mut bench = Bench::tripped();
     assert!(bench.look(4).decision.is_none(), "the cooldown is not over");

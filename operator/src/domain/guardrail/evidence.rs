@@ -158,31 +158,40 @@ pub fn why(standing: &Standing, now: Moment) -> String {
     }
 }
 
-/// The limit that was broken: a trial also fails between re-arm value and limit.
-fn limit(reading: &Reading) -> (u32, &'static str) {
-    if reading.standing == Stands::Trips {
-        (reading.threshold_per_mille, "limit")
-    } else {
-        (reading.rearm_per_mille, "limit of a trial")
+/// One window of a reading in words, and the limit that it is held against.
+struct Held {
+    value: String,
+    limit: String,
+    /// What the limit is called.
+    kind: &'static str,
+    span: String,
+}
+
+/// Both windows, the one that decides first. A maximum trips when the short one is at its limit and the long one at its
+/// re-arm value; a minimum when both are below their limit. A trial fails by the long one at the re-arm value.
+fn both(reading: &Reading, windows: &Windows) -> [Held; 2] {
+    let trips = reading.standing == Stands::Trips;
+    let held = |value: Ratio, span, limit: u32, kind| Held {
+        value: percent(value),
+        limit: figure::percent(limit),
+        kind,
+        span: figure::span(span),
+    };
+    let (trip, rearm) = (reading.threshold_per_mille, reading.rearm_per_mille);
+    let short = |limit, kind| held(reading.short, windows.short_span, limit, kind);
+    let long = |limit, kind| held(reading.long, windows.long_span, limit, kind);
+    match (trips, reading.signal.is_minimum()) {
+        (true, false) => [short(trip, "limit"), long(rearm, "re-arm value")],
+        (true, true) => [long(trip, "limit"), short(trip, "limit")],
+        (false, _) => [long(rearm, "limit of a trial"), short(rearm, "limit of a trial")],
     }
 }
 
-/// Both windows in words, the one that is on the wrong side first: a maximum trips when the short one is at the limit and
-/// the long one only at the re-arm value.
-fn both(reading: &Reading, windows: &Windows) -> [(String, String); 2] {
-    let (limit, _) = limit(reading);
-    let short = (percent(reading.short), figure::span(windows.short_span));
-    let long = (percent(reading.long), figure::span(windows.long_span));
-    let wrong =
-        if reading.signal.is_minimum() { reading.long.below(limit) } else { reading.long.at_least(limit) };
-    if wrong { [long, short] } else { [short, long] }
-}
-
-/// "Hedging added 6.9 % to spend over 5m (limit 6 %) and 8.2 % over 1m, 1,312 requests, 31 % win rate."
+/// "Hedging added 8.2 % to spend over 1m (limit 6 %) and 6.9 % over 5m (re-arm value 4 %), 1,312 requests, 31 % win rate."
 fn breach(scene: &Scene<'_>, reading: &Reading) -> String {
     let windows = scene.windows;
-    let [(value, span), (other, other_span)] = both(reading, windows);
-    let (limit, kind) = limit(reading);
+    let [first, second] = both(reading, windows);
+    let value = &first.value;
     let what = match reading.signal {
         Signal::ExtraSpend => format!("Hedging added {value} to spend"),
         Signal::DuplicateRate => format!("{value} of enrolled requests were hedged"),
@@ -194,8 +203,14 @@ fn breach(scene: &Scene<'_>, reading: &Reading) -> String {
         Signal::DailySpend => format!("Losers have cost {value} of the day's ceiling"),
     };
     let mut text = format!(
-        "{what} over {span} ({kind} {}) and {other} over {other_span}, {} requests",
-        figure::percent(limit),
+        "{what} over {} ({} {}) and {} over {} ({} {}), {} requests",
+        first.span,
+        first.kind,
+        first.limit,
+        second.value,
+        second.span,
+        second.kind,
+        second.limit,
         figure::count(windows.long.originals)
     );
     if windows.long.hedges > 0 && reading.signal != Signal::WinRate {
@@ -209,16 +224,20 @@ fn breach(scene: &Scene<'_>, reading: &Reading) -> String {
     text
 }
 
-/// "extra spend 6.4 % > 6 % over 30s and 7 % over 10s"
+/// "extra spend 7 % > 6 % over 10s and 5.4 % > 4 % over 30s"; of a trial only the long window is judged.
 fn excess(reading: &Reading, windows: &Windows) -> String {
-    let [(value, span), (other, other_span)] = both(reading, windows);
-    let limit = figure::percent(limit(reading).0);
-    let sign = match (value == limit, reading.signal.is_minimum()) {
-        (true, _) => '=',
-        (false, true) => '<',
-        (false, false) => '>',
+    let side = if reading.signal.is_minimum() { '<' } else { '>' };
+    let said = |held: &Held| {
+        let sign = if held.value == held.limit { '=' } else { side };
+        format!("{} {sign} {} over {}", held.value, held.limit, held.span)
     };
-    format!("{} {value} {sign} {limit} over {span} and {other} over {other_span}", spoken(reading.signal))
+    let [first, second] = both(reading, windows);
+    let name = spoken(reading.signal);
+    if reading.standing == Stands::Trips {
+        format!("{name} {} and {}", said(&first), said(&second))
+    } else {
+        format!("{name} {} ({} over {})", said(&first), second.value, second.span)
+    }
 }
 
 /// "83 % of it is on azure-sweden, whose p95 is 8.4s."
@@ -294,5 +313,46 @@ fn spoken(signal: Signal) -> &'static str {
         Signal::TailGain => "tail gain",
         Signal::MedianShift => "median shift",
         Signal::DailySpend => "daily spend",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn each_window_is_shown_with_the_limit_that_it_is_held_against() {
+        let windows = Windows {
+            short_span: Duration::from_secs(10),
+            long_span: Duration::from_secs(30),
+            ..Windows::default()
+        };
+        let reading = |signal, short: u32, long: u32, limits: (u32, u32), standing| Reading {
+            signal,
+            short: Ratio::of(short, 1_000_u32),
+            long: Ratio::of(long, 1_000_u32),
+            threshold_per_mille: limits.0,
+            rearm_per_mille: limits.1,
+            standing,
+            in_tokens: false,
+        };
+        for (reading, line) in [
+            (
+                reading(Signal::DuplicateRate, 101, 90, (100, 70), Stands::Trips),
+                "duplicate rate 10.1 % > 10 % over 10s and 9 % > 7 % over 30s",
+            ),
+            (
+                reading(Signal::WinRate, 20, 30, (50, 50), Stands::Trips),
+                "win rate 3 % < 5 % over 30s and 2 % < 5 % over 10s",
+            ),
+            (
+                reading(Signal::ExtraSpend, 10, 40, (60, 40), Stands::Elevated),
+                "extra spend 4 % = 4 % over 30s (1 % over 10s)",
+            ),
+        ] {
+            assert_eq!(excess(&reading, &windows), line);
+        }
     }
 }

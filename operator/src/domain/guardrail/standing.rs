@@ -39,8 +39,10 @@ pub struct Standing {
     pub trips: u32,
     /// Trips of the last 24 h.
     pub tripped_at: Vec<Moment>,
-    /// What was counted in the bucket in which the trial began; only in a trial.
-    pub trial_base: Base,
+    /// What the bucket in which the trial or the hedging began held by then.
+    pub base: Base,
+    /// Since when hedges are sent and no longer only counted; none = not known to have been otherwise.
+    pub enforced_since: Option<Moment>,
     /// Since when a signal's short window, with enough data, has been on the wrong side of its limit without a break.
     pub over_since: BTreeMap<Signal, Moment>,
 }
@@ -58,9 +60,10 @@ impl Standing {
         let reason = status.reason.as_deref().and_then(Reason::parse);
         let held = state == State::Suspended && reason == Some(Reason::Suspended);
         let until = status.until.as_ref().map(moment);
+        let latch_since = status.since.as_ref().map_or(now, moment);
         let latch = Latch {
             state,
-            since: status.since.as_ref().map_or(now, moment),
+            since: latch_since,
             until,
             transition: u64::try_from(status.transition).unwrap_or(0),
             trips_today: u32::try_from(trips_today).unwrap_or(u32::MAX),
@@ -82,7 +85,8 @@ impl Standing {
             last_handled_resume: status.last_handled_resume.clone(),
             trips,
             tripped_at,
-            trial_base: Base::default(),
+            base: Base::default(),
+            enforced_since: matches!(state, State::Ramping | State::Active).then_some(latch_since),
             over_since: BTreeMap::new(),
         }
     }
