@@ -10,11 +10,11 @@ use hedgerow_crds::generate;
 
 use super::{code, print, say};
 use crate::{
-    domain::Objects,
+    domain::{Installation, Objects},
     init::{self, Outcome},
     lint::{self, Finding, files::Found, report},
     render::{self, Part, Presumed},
-    runtime::settings::Settings,
+    runtime::settings::{Settings, SettingsError},
 };
 
 /// Arguments of commands that take files.
@@ -31,14 +31,12 @@ pub(super) struct RenderArgs {
     #[command(flatten)]
     files: FilesArgs,
 
+    #[command(flatten)]
+    settings: SettingsArgs,
+
     /// Print the compiled configuration only, or the Kubernetes objects only.
     #[arg(long, value_name = "PART")]
     only: Option<OnlyPart>,
-
-    /// Settings of an operator, as its own --config: whose image and decisions are taken. Default: those of no
-    /// installation in particular, which forbids nothing.
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -53,9 +51,29 @@ pub(super) struct LintArgs {
     #[command(flatten)]
     files: FilesArgs,
 
+    #[command(flatten)]
+    settings: SettingsArgs,
+
     /// An array of findings for programs.
     #[arg(long)]
     json: bool,
+}
+
+/// Under which operator the files would be.
+#[derive(Clone, Debug, Args)]
+struct SettingsArgs {
+    /// Settings of an operator, the file of its own --config: its image, defaults and limits apply. Default: those of no
+    /// installation in particular, which withholds nothing.
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+}
+
+impl SettingsArgs {
+    fn presumed(&self) -> Result<Presumed, SettingsError> {
+        let Some(path) = &self.settings else { return Ok(Presumed::default()) };
+        let settings = Settings::read(path)?;
+        Ok(Presumed { installation: settings.installation, image: settings.image })
+    }
 }
 
 /// Arguments of `hedgerow init`.
@@ -74,11 +92,15 @@ struct Checked {
 
 impl Checked {
     fn of(found: Found) -> Self {
+        Self::under(&Installation::permissive(), found)
+    }
+
+    fn under(installation: &Installation, found: Found) -> Self {
         let files: Vec<_> = found.sources.iter().map(lint::read).collect();
         let mut findings = found.findings;
         findings.extend(files.iter().flat_map(|file| file.findings.iter().cloned()));
         let all: Vec<_> = files.iter().collect();
-        findings.extend(lint::cross(&all, found.secrets.as_ref()));
+        findings.extend(lint::cross_under(installation, &all, found.secrets.as_ref()));
         lint::sort(&mut findings);
         Self { files, findings }
     }
@@ -95,7 +117,8 @@ impl Checked {
 
 /// Prints what is wrong with some files.
 pub(super) fn lint(args: &LintArgs) -> anyhow::Result<ExitCode> {
-    let checked = Checked::of(lint::files::find(&args.files.files));
+    let presumed = args.settings.presumed()?;
+    let checked = Checked::under(&presumed.installation, lint::files::find(&args.files.files));
     let text = if args.json { report::json(&checked.findings) } else { checked.report() };
     print(&text)?;
     Ok(code(checked.good()))
@@ -103,18 +126,12 @@ pub(super) fn lint(args: &LintArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints what the objects in some files compile to; objects with errors are left out, as the operator does it.
 pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let presumed = match &args.settings {
-        Some(path) => {
-            let settings = Settings::read(path)?;
-            Presumed { installation: settings.installation, image: settings.image }
-        }
-        None => Presumed::default(),
-    };
+    let presumed = args.settings.presumed()?;
     let only = args.only.map(|part| match part {
         OnlyPart::Config => Part::Config,
         OnlyPart::Children => Part::Children,
     });
-    let checked = Checked::of(lint::files::find(&args.files.files));
+    let checked = Checked::under(&presumed.installation, lint::files::find(&args.files.files));
     let files: Vec<_> = checked.files.iter().collect();
     let objects: Objects = lint::select(&files).into_iter().collect();
     print(&render::text(&objects, &presumed, only)?)?;

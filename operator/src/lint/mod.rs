@@ -20,7 +20,7 @@ mod yaml;
 
 use std::collections::BTreeSet;
 
-pub use cross::{Secrets, cross};
+pub use cross::{Secrets, cross, cross_under};
 pub use document::Document;
 pub use finding::{Finding, Severity};
 

@@ -7,7 +7,11 @@ which admission/operator-writes.yaml bounds.
 # What people write.
 - apiGroups: [hedgerow.dev]
   resources: [providerroutes, hedgepolicies, prioritylanes, gatewayfleets]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
+# A latch is written over what is stored, not over what a watch has heard of.
+- apiGroups: [hedgerow.dev]
+  resources: [hedgepolicies]
+  verbs: [get]
 # What the operator says about it.
 - apiGroups: [hedgerow.dev]
   resources: [providerroutes/status, hedgepolicies/status, prioritylanes/status, gatewayfleets/status]

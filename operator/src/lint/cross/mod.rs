@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use hedgerow_crds::Kind;
 
 use super::{Document, File, Finding, Severity, sort};
-use crate::domain::{Objects, Snapshot};
+use crate::domain::{Installation, Objects, Snapshot};
 
 /// The secret files that exist, by name and key, and whether a gateway can send what is in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,13 +90,18 @@ impl Fleet<'_> {
 }
 
 /// All findings that need more than one object. `secrets` are the files that exist; `None` = not checked, as in a
-/// cluster, where lint cannot see Secrets.
+/// cluster, where lint cannot see Secrets. Nobody withholds anything, as in standalone.
 pub fn cross(files: &[&File], secrets: Option<&Secrets>) -> Vec<Finding> {
+    cross_under(&Installation::permissive(), files, secrets)
+}
+
+/// The same under what an installation decides for all fleets.
+pub fn cross_under(installation: &Installation, files: &[&File], secrets: Option<&Secrets>) -> Vec<Finding> {
     let all: Vec<_> = files.iter().flat_map(|file| &file.documents).collect();
     let (documents, mut findings) = duplicate::split(&all);
     let objects: Objects = documents.iter().map(|document| document.resource.clone()).collect();
     for snapshot in objects.snapshots() {
-        let fleet = Fleet { snapshot, documents: &documents };
+        let fleet = Fleet { snapshot: installation.govern(snapshot), documents: &documents };
         findings.extend(refusal::check(&fleet));
         findings.extend(reach::check(&fleet));
         findings.extend(shadow::check(&fleet));

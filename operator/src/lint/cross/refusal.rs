@@ -28,6 +28,9 @@ fn of_verdict(fleet: &Fleet<'_>, verdict: &Verdict) -> Vec<Finding> {
         let rule = match verdict.reason {
             Reason::Conflicted => "cross/conflict",
             Reason::FleetFull => "cross/fleet-full",
+            Reason::SecretNotAllowed => "cross/secret-not-allowed",
+            Reason::EndpointNotAllowed => "cross/endpoint-not-allowed",
+            Reason::PartiallyAccepted => "cross/not-in-force",
             _ => "cross/invalid",
         };
         let message =
@@ -41,4 +44,65 @@ fn of_verdict(fleet: &Fleet<'_>, verdict: &Verdict) -> Vec<Finding> {
         })
         .into_iter()
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::{
+        domain::{Installation, Tenancy},
+        lint::{self, Source},
+    };
+
+    const OBJECTS: &str = "
+apiVersion: hedgerow.dev/v1alpha1
+kind: ProviderRoute
+metadata: {name: greedy}
+spec:
+  api: OpenAI
+  endpoint: https://api.openai.com
+  auth: {secretRef: {name: database, key: k}}
+  failureDomain: {provider: p, region: r}
+  models: [{name: m}]
+---
+apiVersion: hedgerow.dev/v1alpha1
+kind: ProviderRoute
+metadata: {name: inside}
+spec:
+  api: OpenAI
+  endpoint: https://vllm.models.svc
+  auth: {type: None}
+  failureDomain: {provider: p, region: r}
+  models: [{name: m}]
+---
+apiVersion: hedgerow.dev/v1alpha1
+kind: GatewayFleet
+metadata: {name: default}
+spec:
+  secrets: [database]
+";
+
+    #[test]
+    fn what_an_installation_withholds_is_an_error_at_the_field_that_asks_for_it() {
+        let file = lint::read(&Source::new("f.yaml", OBJECTS));
+        assert_eq!(file.findings, []);
+        let found = |installation: &Installation| -> Vec<String> {
+            let findings = lint::cross_under(installation, &[&file], None);
+            findings
+                .iter()
+                .map(|one| format!("{}:{} {} {}", one.line, one.name, one.rule, one.path))
+                .collect()
+        };
+        assert_eq!(found(&Installation::permissive()), [""; 0]);
+        let strict = Installation::new(Value::Null, true, Tenancy::default()).unwrap();
+        assert_eq!(
+            found(&strict),
+            [
+                "8:greedy cross/secret-not-allowed spec.auth.secretRef",
+                "17:inside cross/endpoint-not-allowed spec.endpoint",
+                "26:default cross/not-in-force spec.secrets",
+            ]
+        );
+    }
 }
