@@ -242,9 +242,11 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
         transition: transition.transition,
         reason,
         reading: transition.reading.clone(),
-        breached: transition.reading.as_ref().filter(|_| tripped).map(|reading| {
-            standing.over_since.get(&reading.signal).copied().unwrap_or(facts.now)
-        }),
+        breached: transition
+            .reading
+            .as_ref()
+            .filter(|_| tripped)
+            .map(|reading| standing.over_since.get(&reading.signal).copied().unwrap_or(facts.now)),
         line: evidence::line(scene, standing),
     }
 }
