@@ -158,14 +158,14 @@ impl Stores {
             policies: watching.kind(|policy: &HedgePolicy| &policy.spec.gateway),
             lanes: watching.kind(|lane: &PriorityLane| &lane.spec.gateway),
             fleets: watching.kind(|fleet: &GatewayFleet| fleet.metadata.name.as_deref().unwrap_or_default()),
-            pods: watching.start((), watcher::Config::default().labels(OURS), slim_pod, |pod| {
+            pods: watching.start(&(), &watcher::Config::default().labels(OURS), slim_pod, |pod| {
                 pod.metadata.labels.as_ref()?.get(LABEL_FLEET).map(String::as_str)
             }),
             children: WATCHED
                 .iter()
                 .map(|kind| {
                     let config = watcher::Config::default().labels(OURS);
-                    (kind.kind(), watching.start(resource(*kind), config, slim, fleet_of))
+                    (kind.kind(), watching.start(&resource(*kind), &config, slim, fleet_of))
                 })
                 .collect(),
         }
@@ -306,15 +306,15 @@ impl Watching<'_> {
             + Sync
             + 'static,
     {
-        self.start((), watcher::Config::default(), slim, move |guard: &DeserializeGuard<K>| {
+        self.start(&(), &watcher::Config::default(), slim, move |guard: &DeserializeGuard<K>| {
             guard.0.as_ref().ok().map(fleet)
         })
     }
 
     fn start<K, F>(
         &mut self,
-        dynamic: K::DynamicType,
-        config: watcher::Config,
+        dynamic: &K::DynamicType,
+        config: &watcher::Config,
         slim: fn(&mut K),
         fleet: F,
     ) -> Vec<Store<K>>
@@ -324,13 +324,13 @@ impl Watching<'_> {
         K::DynamicType: Clone + Eq + std::hash::Hash + Send + Sync + Unpin,
         F: Fn(&K) -> Option<&str> + Clone + Send + 'static,
     {
-        let everywhere = Api::<K>::all_with(self.client.clone(), &dynamic);
+        let everywhere = Api::<K>::all_with(self.client.clone(), dynamic);
         let scopes: Vec<Api<K>> = if self.namespaces.is_empty() {
             vec![everywhere]
         } else {
             self.namespaces.iter().map(|namespace| everywhere.clone().constrain(namespace)).collect()
         };
-        let kind = K::kind(&dynamic).into_owned();
+        let kind = K::kind(dynamic).into_owned();
         scopes
             .into_iter()
             .map(|api| {

@@ -107,7 +107,7 @@ impl Children {
                 Err(error) => {
                     context.metrics.failed("apply");
                     self.settled.remove(&child.kind);
-                    stands_in_the_way(&mut written, id, error);
+                    stands_in_the_way(&mut written, id, &error);
                 }
             }
         }
@@ -152,9 +152,9 @@ fn note(written: &mut Written, child: &Child, live: Option<&DynamicObject>, sett
     }
 }
 
-fn stands_in_the_way(written: &mut Written, id: &FleetId, error: ApplyError) {
+fn stands_in_the_way(written: &mut Written, id: &FleetId, error: &ApplyError) {
     tracing::warn!(namespace = id.namespace, fleet = id.name, %error, "a child is not as it should be");
-    let reason = match &error {
+    let reason = match error {
         ApplyError::NameConflict { .. } => Reason::NameConflict,
         ApplyError::Refused { .. } => Reason::ChildRejected,
         ApplyError::Call(_) => {

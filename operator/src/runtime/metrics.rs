@@ -22,7 +22,7 @@ use prometheus_client::{
 use crate::{cluster::FleetId, domain::guardrail::Decision};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Cohort {
+struct CohortState {
     namespace: String,
     policy: String,
     cohort: String,
@@ -39,12 +39,12 @@ struct Transition {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Step {
+struct Failure {
     step: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Fleet {
+struct Scrapes {
     namespace: String,
     fleet: String,
 }
@@ -57,12 +57,12 @@ struct Pods {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Kind {
+struct Watch {
     kind: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Resource {
+struct Writes {
     resource: String,
 }
 
@@ -71,14 +71,14 @@ struct Resource {
 pub struct Metrics {
     registry: Registry,
     leader: Gauge,
-    cohorts: Family<Cohort, Gauge>,
+    cohorts: Family<CohortState, Gauge>,
     transitions: Family<Transition, Counter>,
     reconciles: Histogram,
-    errors: Family<Step, Counter>,
-    scrapes_failed: Family<Fleet, Counter>,
+    errors: Family<Failure, Counter>,
+    scrapes_failed: Family<Scrapes, Counter>,
     pods: Family<Pods, Gauge>,
-    watches_failed: Family<Kind, Counter>,
-    writes: Family<Resource, Counter>,
+    watches_failed: Family<Watch, Counter>,
+    writes: Family<Writes, Counter>,
     /// Which cohorts have a sample, by fleet.
     shown: Mutex<BTreeSet<(FleetId, String, String, String)>>,
 }
@@ -156,7 +156,7 @@ impl Metrics {
 
     /// A step of a round failed.
     pub fn failed(&self, step: &'static str) {
-        self.errors.get_or_create(&Step { step }).inc();
+        self.errors.get_or_create(&Failure { step }).inc();
     }
 
     /// A pod could not be read.
@@ -174,12 +174,12 @@ impl Metrics {
 
     /// A watch broke.
     pub fn watch_failed(&self, kind: &str) {
-        self.watches_failed.get_or_create(&Kind { kind: kind.to_owned() }).inc();
+        self.watches_failed.get_or_create(&Watch { kind: kind.to_owned() }).inc();
     }
 
     /// A write to the API server.
     pub fn wrote(&self, resource: &str) {
-        self.writes.get_or_create(&Resource { resource: resource.to_owned() }).inc();
+        self.writes.get_or_create(&Writes { resource: resource.to_owned() }).inc();
     }
 
     /// Nobody works on a fleet any more.
@@ -200,8 +200,8 @@ impl Metrics {
     }
 }
 
-fn cohort((id, policy, name, state): &(FleetId, String, String, String)) -> Cohort {
-    Cohort {
+fn cohort((id, policy, name, state): &(FleetId, String, String, String)) -> CohortState {
+    CohortState {
         namespace: id.namespace.clone(),
         policy: policy.clone(),
         cohort: name.clone(),
@@ -209,8 +209,8 @@ fn cohort((id, policy, name, state): &(FleetId, String, String, String)) -> Coho
     }
 }
 
-fn fleet(id: &FleetId) -> Fleet {
-    Fleet { namespace: id.namespace.clone(), fleet: id.name.clone() }
+fn fleet(id: &FleetId) -> Scrapes {
+    Scrapes { namespace: id.namespace.clone(), fleet: id.name.clone() }
 }
 
 fn pods(id: &FleetId, state: &'static str) -> Pods {

@@ -83,10 +83,7 @@ impl Election {
     }
 
     async fn attempt(&mut self) {
-        let outcome = match time::timeout(ATTEMPT, self.step()).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(CallError::Late),
-        };
+        let outcome = time::timeout(ATTEMPT, self.step()).await.unwrap_or(Err(CallError::Late));
         match outcome {
             Ok(()) => self.failing = false,
             // Somebody else wrote: read it with the next attempt.
@@ -177,9 +174,11 @@ impl Election {
             spec.lease_duration_seconds = Some(1);
         }
         let params = PostParams { field_manager: Some(manager::LEASE.to_owned()), ..PostParams::default() };
-        match time::timeout(ATTEMPT, bounded(self.api.replace(NAME, &params, &lease))).await {
-            Ok(Ok(_)) => tracing::info!("gave the lease back"),
-            _ => tracing::warn!("the lease was not given back; it expires by itself"),
+        let answer = time::timeout(ATTEMPT, bounded(self.api.replace(NAME, &params, &lease))).await;
+        if matches!(answer, Ok(Ok(_))) {
+            tracing::info!("gave the lease back");
+        } else {
+            tracing::warn!("the lease was not given back; it expires by itself");
         }
     }
 

@@ -78,7 +78,7 @@ pub(super) struct Worker {
 #[derive(Debug)]
 enum Owner {
     /// There, and it stays.
-    Here(ObjectMeta),
+    Here(Box<ObjectMeta>),
     /// There, but going or not readable: nothing is to be built on it.
     Unusable,
     /// Not there.
@@ -226,7 +226,7 @@ impl Worker {
             None => Owner::Missing,
             Some(guard) => match &guard.0 {
                 Ok(fleet) if fleet.metadata.deletion_timestamp.is_none() => {
-                    Owner::Here(fleet.metadata.clone())
+                    Owner::Here(Box::new(fleet.metadata.clone()))
                 }
                 _ => Owner::Unusable,
             },
