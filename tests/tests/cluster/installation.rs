@@ -1,0 +1,117 @@
+//! One installation of the chart for one scenario: an operator of its own, which works in one namespace only, so that
+//! scenarios neither wait for nor disturb each other.
+//!
+//! Images come from `images/build` and are given to the node once per run.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use crate::{
+    api::{kubectl, root},
+    team::Team,
+};
+
+/// Images that scenarios run.
+const IMAGES: [&str; 3] = ["operator", "gateway", "sim"];
+
+/// A release, uninstalled when it is dropped.
+pub(crate) struct Installation {
+    /// Name of the release, and of its namespace.
+    pub(crate) release: String,
+}
+
+impl Installation {
+    /// Installs the operator for a team; `values` are further `--set` arguments.
+    pub(crate) fn of(team: &Team, replicas: u8, values: &[&str]) -> Self {
+        images();
+        let installation = Self { release: format!("{}-operator", team.namespace) };
+        let mut arguments = vec![
+            "install".to_owned(),
+            installation.release.clone(),
+            root().join("charts/hedgerow").display().to_string(),
+            format!("--namespace={}", installation.release),
+            "--create-namespace".to_owned(),
+            "--wait".to_owned(),
+            "--timeout=120s".to_owned(),
+        ];
+        for value in [
+            &format!("watchNamespaces={{{}}}", team.namespace),
+            "crds.enabled=false",
+            "tenancy.allowedEndpoints={*}",
+            &format!("replicaCount={replicas}"),
+            "fleetDefaults.drain.endpointDelay=1s",
+            // Many scenarios share one small node.
+            "fleetDefaults.resources.requests.cpu=10m",
+            "resources.requests.cpu=10m",
+        ]
+        .iter()
+        .copied()
+        .chain(values.iter().copied())
+        {
+            arguments.extend(["--set".to_owned(), value.to_owned()]);
+        }
+        let output = helm(&arguments);
+        assert!(output.status.success(), "helm install: {}", String::from_utf8_lossy(&output.stderr));
+        installation
+    }
+
+    /// `kubectl` in the namespace of the release.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        kubectl(&[&["--namespace", &self.release], arguments].concat())
+    }
+
+    /// The pod that leads, as the Lease says; empty = none.
+    pub(crate) fn leader(&self) -> String {
+        let path = "jsonpath={.spec.holderIdentity}";
+        self.kubectl(&["get", "lease", "hedgerow-operator", "--output", path])
+    }
+
+    /// Ends all operators, or starts so many.
+    pub(crate) fn scale(&self, replicas: u8) {
+        let name = self.kubectl(&["get", "deployments", "--output=name"]);
+        self.kubectl(&["scale", name.trim(), &format!("--replicas={replicas}")]);
+        let selector = "--selector=app.kubernetes.io/name=hedgerow";
+        if replicas == 0 {
+            self.kubectl(&["wait", "--for=delete", "pods", selector, "--timeout=60s"]);
+        } else {
+            self.kubectl(&["rollout", "status", name.trim(), "--timeout=60s"]);
+        }
+    }
+}
+
+impl Drop for Installation {
+    fn drop(&mut self) {
+        let namespace = format!("--namespace={}", self.release);
+        let _ = helm(&["uninstall".to_owned(), self.release.clone(), namespace]);
+        let _ = Command::new(root().join("tests/cluster/kubectl"))
+            .args(["delete", "namespace", &self.release, "--wait=false"])
+            .output();
+    }
+}
+
+fn helm(arguments: &[String]) -> Output {
+    Command::new(root().join("tests/cluster/helm")).args(arguments).output().unwrap()
+}
+
+/// Gives the images to the node: those in `HEDGEROW_IMAGES`, or such as `images/build` makes.
+fn images() {
+    static LOADED: OnceLock<()> = OnceLock::new();
+    LOADED.get_or_init(|| {
+        let made = std::env::var_os("HEDGEROW_IMAGES").map(PathBuf::from);
+        let folder = made.clone().unwrap_or_else(|| root().join("target/images"));
+        if made.is_none() {
+            let status = Command::new(root().join("images/build"))
+                .args(["--profile", "release"])
+                .args(IMAGES)
+                .status()
+                .unwrap();
+            assert!(status.success(), "images/build failed: {status}");
+        }
+        let archives = IMAGES.map(|name| folder.join(format!("{name}.tar")));
+        let status = Command::new(root().join("tests/cluster/load")).args(archives).status().unwrap();
+        assert!(status.success(), "tests/cluster/load failed: {status}");
+    });
+}

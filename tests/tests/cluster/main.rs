@@ -1,0 +1,20 @@
+//! Scenarios on the real Kubernetes of `tests/cluster`, one per file. Run by `tests/run cluster`, or by hand with
+//! `cargo test -p hedgerow-tests --test cluster`: the first scenario brings the cluster up if it is not, and it stays up
+//! until `tests/cluster/down`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod api;
+mod children;
+mod credentials;
+mod definition;
+mod first_request;
+mod installation;
+mod latch;
+mod leader;
+mod policy_change;
+mod refusal;
+mod rename;
+mod render;
+mod team;
+mod trouble;
