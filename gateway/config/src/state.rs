@@ -250,6 +250,9 @@ pub struct LaneState {
     /// Shed by reason, cumulative.
     #[serde(default)]
     pub shed: BTreeMap<String, u64>,
+    /// Admitted, and ended in an error of the provider or the gateway, cumulative. Clients that left are none of them.
+    #[serde(default)]
+    pub failed: u64,
     /// Waits in the queue, by bucket, cumulative.
     #[serde(default)]
     pub wait: Sparse,

@@ -48,6 +48,8 @@ pub struct LaneState {
     pub id: LaneId,
     /// User actions admitted.
     pub admitted: AtomicU64,
+    /// Those of them that ended in an error of the provider or the gateway.
+    pub failed: AtomicU64,
     /// Waits of those that were queued.
     pub wait: Recorder,
     /// Last Retry-After sent, in seconds.
@@ -61,6 +63,7 @@ impl LaneState {
         Self {
             id,
             admitted: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
             wait: Recorder::new(),
             last_retry_after: AtomicU32::new(0),
             shed: Mutex::default(),

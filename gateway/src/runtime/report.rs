@@ -117,6 +117,7 @@ impl Runtime {
             queued: view.queued,
             admitted: lane.state.admitted.load(Ordering::Relaxed),
             shed: lane.state.shed(),
+            failed: lane.state.failed.load(Ordering::Relaxed),
             wait: events(&lane.state.wait),
             last_retry_after_s: lane.state.last_retry_after.load(Ordering::Relaxed),
             baseline_per_mille: view.warm.baseline_per_mille,

@@ -6,6 +6,8 @@
 //! Rules: a refused attempt costs 0; a cancelled loser costs its input in full plus the output seen, marked as a lower
 //! bound; a provider that is declared to bill on after a cancel is booked at the expected output, marked as estimated.
 
+use std::sync::atomic::Ordering;
+
 use hedgerow_config::{money::Picos, route::CancelBilling, state::CohortCounters};
 use hedgerow_policy::{
     ledger::{self, Basis, Booked, Cost, Kind, Role, Usage, extra_spend},
@@ -151,6 +153,9 @@ pub fn settle(action: &mut Action) {
 /// Tells the model's budget and the cohort what became of an admitted user action.
 fn tally(action: &Action, course: &Course, class: StatusClass, now: Moment) {
     let request = &action.request;
+    if matches!(class, StatusClass::UpstreamError | StatusClass::GatewayError) {
+        request.lane.state.failed.fetch_add(1, Ordering::Relaxed);
+    }
     // Neither a shed nor a client that left says anything about the model's health.
     if !request.client_retry && !matches!(class, StatusClass::Shed | StatusClass::Canceled) {
         request.listing.budget.settle(now, is_success(class));

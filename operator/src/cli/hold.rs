@@ -55,10 +55,13 @@ struct Place {
 }
 
 impl Place {
-    /// Leaves a request there.
-    fn ask(&self, policy: &PolicyName, cohort: &str, asked: &Request) -> anyhow::Result<()> {
-        if let Some(directory) = &self.config {
-            request(directory, &policy.0, cohort, asked)?;
+    /// Leaves a request there; the answer is what there is to add about when it takes effect.
+    fn ask(&self, policy: &PolicyName, cohort: &str, asked: &Request) -> anyhow::Result<String> {
+        let mut note = String::new();
+        if let Some(directory) = &self.config
+            && !request(directory, &policy.0, cohort, asked)?
+        {
+            note = format!(" (written; takes effect when standalone runs on {})", directory.display());
         }
         if let Some(namespace) = &self.namespace {
             let thread =
@@ -68,7 +71,7 @@ impl Place {
                 anyhow::Ok(cluster::hold(client, namespace, &policy.0, cohort, asked).await?)
             })?;
         }
-        Ok(())
+        Ok(note)
     }
 }
 
@@ -100,16 +103,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 
 /// Asks whoever runs the policy to let hedging back in.
 pub(super) fn resume(args: &ResumeArgs) -> anyhow::Result<ExitCode> {
-    args.place.ask(&args.policy, &args.cohort, &Request::Resume { asked: now() })?;
-    say(&format!("hp/{} {}: resume asked for\n", args.policy.0, args.cohort));
+    let note = args.place.ask(&args.policy, &args.cohort, &Request::Resume { asked: now() })?;
+    say(&format!("hp/{} {}: resume asked for{note}\n", args.policy.0, args.cohort));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks whoever runs the policy to keep hedging off.
 pub(super) fn suspend(args: &SuspendArgs) -> anyhow::Result<ExitCode> {
     let until = now().checked_add(args.duration).context("that is too long: time ends before it")?;
-    args.place.ask(&args.policy, &args.cohort, &Request::Suspend { until })?;
-    say(&format!("hp/{} {}: hedging stays off until {until:.0}\n", args.policy.0, args.cohort));
+    let note = args.place.ask(&args.policy, &args.cohort, &Request::Suspend { until })?;
+    say(&format!("hp/{} {}: hedging stays off until {until:.0}{note}\n", args.policy.0, args.cohort));
     Ok(ExitCode::SUCCESS)
 }
 

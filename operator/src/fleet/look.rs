@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hedgerow_config::State;
 use hedgerow_crds::{Kind, v1alpha1::hedge_policy::CohortStatus};
-use hedgerow_policy::time::Moment;
+use hedgerow_policy::{guardrail::Latch, time::Moment};
 
 use super::Memory;
 use crate::domain::{
@@ -34,9 +34,13 @@ impl Memory {
                     let statuses = before.get_or_insert_with(|| statuses(&policy.name));
                     let status =
                         statuses.iter().find(|status| *status.name == *cohort.name && status.since.is_some());
-                    status
-                        .map(|status| Standing::restore(status, &rules(&policy.spec), now))
-                        .unwrap_or_default()
+                    status.map_or_else(
+                        || Standing {
+                            latch: Latch { since: now, ..Latch::default() },
+                            ..Standing::default()
+                        },
+                        |status| Standing::restore(status, &rules(&policy.spec), now),
+                    )
                 });
                 kept.insert(key, standing);
             }

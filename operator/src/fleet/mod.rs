@@ -14,6 +14,7 @@ pub mod report;
 use std::collections::BTreeMap;
 
 use hedgerow_config::{GatewayConfig, State, digest::digest, state::CohortCounters};
+use hedgerow_crds::Kind;
 use hedgerow_policy::time::Moment;
 
 pub use look::Round;
@@ -34,6 +35,8 @@ pub struct Memory {
     pub name: String,
     /// What is asked for.
     pub snapshot: Snapshot,
+    /// What there is to say about objects that are accepted beside what the compiler says.
+    pub notes: BTreeMap<(Kind, String), String>,
     /// What the compiler made of every object.
     pub verdicts: Vec<Verdict>,
     /// What the pods should run; `None` as long as nothing ever compiled.
@@ -82,6 +85,7 @@ impl Memory {
         Self {
             name: name.to_owned(),
             snapshot: Snapshot::default(),
+            notes: BTreeMap::new(),
             verdicts: Vec::new(),
             config: None,
             digest: String::new(),
@@ -101,6 +105,12 @@ impl Memory {
             self.standings.iter().map(|(key, standing)| (key.clone(), standing.latch.clone())).collect();
         let mut compiled = compile(&self.snapshot, &latches);
         self.verdicts = compiled.verdicts;
+        for verdict in &mut self.verdicts {
+            if let Some(note) = self.notes.get(&(verdict.kind, verdict.name.clone())) {
+                let said = std::mem::take(&mut verdict.message);
+                verdict.message = if said.is_empty() { note.clone() } else { format!("{said}; {note}") };
+            }
+        }
         if !compiled.usable {
             return None;
         }

@@ -45,6 +45,8 @@ pub struct LaneCumulative {
     pub admitted: u64,
     /// Shed user actions by reason.
     pub shed: BTreeMap<String, u64>,
+    /// Admitted user actions that ended in an error.
+    pub failed: u64,
     /// Waits in the queue.
     pub wait: Counts,
 }
@@ -143,6 +145,7 @@ impl LaneCumulative {
         Self {
             admitted: self.admitted.saturating_sub(earlier.admitted),
             shed: self.shed.minus(&earlier.shed).unwrap_or_default(),
+            failed: self.failed.saturating_sub(earlier.failed),
             wait: self.wait.minus(&earlier.wait).unwrap_or_default(),
         }
     }

@@ -184,14 +184,16 @@ impl Store {
         let old = before.and_then(|state| state.lanes.iter().find(|old| old.lane == lane.lane));
         let admitted = lane.admitted.checked_sub(old.map_or(0, |old| old.admitted));
         let shed = old.map_or_else(|| Some(lane.shed.clone()), |old| lane.shed.minus(&old.shed));
+        let failed = lane.failed.checked_sub(old.map_or(0, |old| old.failed));
         let wait = sparse_difference(&lane.wait, old.map(|old| &old.wait));
-        let (Some(admitted), Some(shed), Some(wait)) = (admitted, shed, wait) else {
+        let (Some(admitted), Some(shed), Some(failed), Some(wait)) = (admitted, shed, failed, wait) else {
             self.discarded += 1;
             return;
         };
         let sum = self.counted.lanes.entry(lane.lane.clone()).or_default();
         sum.admitted.plus(&admitted);
         sum.shed.plus(&shed);
+        sum.failed.plus(&failed);
         sum.wait.plus(&wait);
     }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use hedgerow_crds::DEFAULT_FLEET;
+use hedgerow_crds::{DEFAULT_FLEET, Kind};
 use hedgerow_policy::time::Moment;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -20,6 +20,7 @@ use tokio::{
 
 use super::{
     Options, StartError,
+    applied::Applied,
     clock::now,
     fleet::{Fleet, Start},
     generation::Generations,
@@ -28,6 +29,7 @@ use super::{
     overview,
     port::{self, PortError, Reserved},
     process::{Admin, Event},
+    repaired::repaired,
     report::Reporter,
     screen::Terminal,
     source::{Changed, Directory, Reading, SECRETS},
@@ -35,7 +37,7 @@ use super::{
     view::{Entry, View},
 };
 use crate::{
-    domain::{Objects, Snapshot},
+    domain::{Objects, Snapshot, figure},
     lint::Finding,
     scrape::Fetcher,
 };
@@ -52,6 +54,9 @@ pub(super) struct Cycle {
     options: Options,
     directory: Directory,
     generations: Generations,
+    applied: Applied,
+    /// Objects that are in force although their file has an error now, and that error.
+    stale: BTreeMap<(Kind, String), String>,
     reporter: Reporter,
     fetcher: Fetcher,
     fleets: BTreeMap<String, Fleet>,
@@ -84,6 +89,8 @@ impl Cycle {
             screen: Terminal::new(options.screen),
             directory,
             generations: Generations::default(),
+            applied: Applied::default(),
+            stale: BTreeMap::new(),
             reporter: Reporter::new(files),
             fetcher: Fetcher::new()?,
             fleets: BTreeMap::new(),
@@ -127,9 +134,29 @@ impl Cycle {
                 }
             }
         }
-        self.screen.say("ending: no new requests, running ones finish");
+        self.leave();
         join_all(self.fleets.values_mut().map(Fleet::stop)).await;
         self.screen.end();
+    }
+
+    /// Says that it ends, in the status files first: nobody may be left to write them once what runs has finished.
+    fn leave(&mut self) {
+        let at = now();
+        for fleet in self.fleets.values_mut() {
+            fleet.end();
+            if let Err(cause) = self.reporter.report(fleet, &self.generations, at) {
+                self.screen.say(&format!("cannot write status of fleet {}: {cause}", fleet.memory.name));
+            }
+        }
+        let running: u64 = self.fleets.values().map(|fleet| fleet.in_flight(at)).sum();
+        let longest = self.fleets.values().map(Fleet::drain).max().unwrap_or_default();
+        self.screen.say(&match running {
+            0 => "ending: no new requests, none runs".to_owned(),
+            running => format!(
+                "ending: no new requests; {running} running may finish within {}, a second signal cuts them",
+                figure::span(longest)
+            ),
+        });
     }
 
     fn pause(&self) -> Duration {
@@ -140,10 +167,10 @@ impl Cycle {
     /// Looks for changes of the files; true where one is under way.
     fn look_at_files(&mut self) -> bool {
         match self.directory.poll() {
-            Ok(Reading::Same) => drop(self.problems.remove("files")),
+            Ok(Reading::Same) => self.solved("files"),
             Ok(Reading::Changing) => return true,
             Ok(Reading::Changed(changed)) => {
-                self.problems.remove("files");
+                self.solved("files");
                 if let Err(error) = self.take(changed) {
                     self.problem("files", error.to_string());
                 }
@@ -160,12 +187,20 @@ impl Cycle {
                 self.screen.say(&finding.to_string());
             }
         }
-        self.findings = changed.findings;
-        let mut objects = Objects::default();
-        for mut resource in changed.objects {
-            self.generations.stamp(&mut resource, self.reporter.files());
-            objects.push(resource);
+        for file in repaired(&self.findings, &changed.findings, &self.options.config_dir) {
+            self.screen.say(&format!("{file}: good again"));
         }
+        self.findings = changed.findings;
+        self.stale = changed.stale;
+        let mut resources = changed.objects;
+        for resource in &mut resources {
+            self.generations.stamp(resource, self.reporter.files());
+        }
+        for line in self.applied.take(resources.iter()) {
+            self.screen.say(&line);
+        }
+        let mut objects = Objects::default();
+        resources.into_iter().for_each(|resource| objects.push(resource));
         let snapshots = objects.snapshots();
         self.end_fleets_without(&snapshots);
         for snapshot in snapshots {
@@ -214,6 +249,7 @@ impl Cycle {
         let admins = self.admins(&name)?;
         let Some(fleet) = self.fleets.get_mut(&name) else { return Ok(()) };
         fleet.memory.snapshot = snapshot;
+        fleet.memory.notes.clone_from(&self.stale);
         let files = self.reporter.files();
         fleet.memory.restore(|policy| files.cohorts(policy), now());
         let written = fleet.compile().and_then(|()| fleet.write_fleet_file(now()));
@@ -227,7 +263,7 @@ impl Cycle {
                 events: &self.events.0,
             });
         }
-        self.problems.remove(&about);
+        self.solved(&about);
         Ok(())
     }
 
@@ -296,7 +332,7 @@ impl Cycle {
         let mut decided = Vec::new();
         let command = format!(" --config {}", self.options.config_dir.display());
         for fleet in self.fleets.values_mut() {
-            fleet.memory.digest_readings(at);
+            fleet.digest_readings(at);
             let directory = &self.options.config_dir;
             let round = fleet.memory.look(|policy| hold::annotations(policy, directory), &command, at);
             for (index, problem) in round.problems.into_iter().enumerate() {
@@ -325,7 +361,7 @@ impl Cycle {
         let config = config.and_then(|()| fleet.write_fleet_file(at));
         for (about, result) in [("status", status), ("configuration", config)] {
             match result {
-                Ok(()) => drop(self.problems.remove(about)),
+                Ok(()) => self.solved(about),
                 Err(cause) => self.problem(about, format!("cannot write {about} of fleet {name}: {cause}")),
             }
         }
@@ -377,6 +413,12 @@ impl Cycle {
         };
         self.screen.show(&view);
         self.views.send_replace(Arc::new(view));
+    }
+
+    fn solved(&mut self, about: &str) {
+        if let Some(problem) = self.problems.remove(about) {
+            self.screen.say(&format!("no longer: {problem}"));
+        }
     }
 
     fn problem(&mut self, about: &str, message: String) {

@@ -7,11 +7,13 @@ use std::{
     time::Duration,
 };
 
-use hedgerow_config::{State, fleet_file, gateway};
+use hedgerow_config::{State, cohort::Mode, fleet_file, gateway};
+use hedgerow_crds::condition::Reason;
 use hedgerow_policy::time::Moment;
 use tokio::sync::mpsc;
 
 use super::{
+    observed::Observed,
     port::Reserved,
     process::{Admin, Event, Gateway, GatewayCommand, Launch},
     records::Records,
@@ -19,7 +21,7 @@ use super::{
 };
 use crate::{
     fleet::{self, Memory},
-    status::Pods,
+    status::{Pods, Trouble},
 };
 
 /// Pause between two heartbeats in `fleet.json`; the shortest `blind.after` is 10 s.
@@ -32,9 +34,12 @@ const DRAIN_SLACK: Duration = Duration::from_secs(5);
 pub(super) struct Fleet {
     pub(super) memory: Memory,
     pub(super) members: Vec<Member>,
+    pub(super) observed: Observed,
     reserved: Reserved,
     directory: PathBuf,
     heartbeat: Option<(Moment, u32)>,
+    /// Its gateways are being ended, for good.
+    ended: bool,
 }
 
 /// One gateway process.
@@ -66,7 +71,15 @@ impl Fleet {
     pub(super) fn new(name: &str, run_dir: &Path, reserved: Reserved, now: Moment) -> io::Result<Self> {
         let directory = run_dir.join(name);
         fs::create_dir_all(&directory)?;
-        Ok(Self { memory: Memory::new(name, now), members: Vec::new(), reserved, directory, heartbeat: None })
+        Ok(Self {
+            memory: Memory::new(name, now),
+            members: Vec::new(),
+            observed: Observed::default(),
+            reserved,
+            directory,
+            heartbeat: None,
+            ended: false,
+        })
     }
 
     /// Where clients connect.
@@ -124,12 +137,36 @@ impl Fleet {
         }
     }
 
+    /// How long its gateways let running requests finish when they are ended.
+    pub(super) fn drain(&self) -> Duration {
+        let millis = self.memory.config.as_ref().map_or(0, |config| config.settings.drain.timeout_ms);
+        Duration::from_millis(millis)
+    }
+
+    /// User actions that run, as last read.
+    pub(super) fn in_flight(&self, now: Moment) -> u64 {
+        self.memory.store.present(now).map(|life| life.state.in_flight.actions).sum()
+    }
+
+    /// From now on its objects are in force nowhere, although gateways may still finish what runs.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
     /// Drains and ends the gateways.
     pub(super) async fn stop(&mut self) {
-        let drain = self.memory.config.as_ref().map_or(0, |config| config.settings.drain.timeout_ms);
-        let within = Duration::from_millis(drain) + DRAIN_SLACK;
+        let within = self.drain() + DRAIN_SLACK;
         let stopping = self.members.drain(..).map(|member| member.gateway.stop(within));
         futures_util::future::join_all(stopping).await;
+    }
+
+    /// Brings the figures up to date after a round of readings.
+    pub(super) fn digest_readings(&mut self, now: Moment) {
+        self.memory.digest_readings(now);
+        let cohorts = self.memory.config.as_ref().map_or(&[][..], |config| &config.cohorts);
+        let observes =
+            |name: &str| cohorts.iter().any(|cohort| cohort.name == name && cohort.mode == Mode::Observe);
+        self.observed.take(&self.memory.store.counted().cohorts, observes);
     }
 
     /// Takes in one reading of a gateway.
@@ -146,13 +183,17 @@ impl Fleet {
 
     /// The gateways as the status sees them.
     pub(super) fn pods(&self, now: Moment) -> Pods<'_> {
-        let members = self.members.iter().map(|member| fleet::Member {
+        let members = self.members.iter().filter(|_| !self.ended).map(|member| fleet::Member {
             uid: &member.uid,
             name: &member.uid,
             gone: member.failure.is_some(),
             since: member.since,
         });
-        self.memory.pods(members, now)
+        let trouble = self.ended.then(|| Trouble {
+            reason: Reason::NoReadyPods,
+            message: "standalone has ended and its gateways with it; start it again".to_owned(),
+        });
+        Pods { desired: Some(self.members.len()), trouble, ..self.memory.pods(members, now) }
     }
 
     /// Whether every gateway takes traffic with the configuration that it should run.

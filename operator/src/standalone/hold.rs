@@ -12,7 +12,10 @@ use std::{
 
 use hedgerow_crds::{ALL_COHORTS, Kind};
 
-use super::status_file::{DIRECTORY, replace};
+use super::{
+    lock::Lock,
+    status_file::{DIRECTORY, replace},
+};
 use crate::domain::{Policy, guardrail::Request};
 
 /// Why a request could not be left.
@@ -48,8 +51,9 @@ pub enum HoldError {
     },
 }
 
-/// Leaves a request for the standalone that runs on `config_dir`, or for the next one. `cohort` may be `all`.
-pub fn request(config_dir: &Path, policy: &str, cohort: &str, request: &Request) -> Result<(), HoldError> {
+/// Leaves a request for the standalone that runs on `config_dir`, or for the next one; true where one runs. `cohort` may be
+/// `all`.
+pub fn request(config_dir: &Path, policy: &str, cohort: &str, request: &Request) -> Result<bool, HoldError> {
     check(config_dir, policy, cohort)?;
     let path = path(config_dir, policy);
     let mut annotations = read(config_dir, policy);
@@ -60,7 +64,8 @@ pub fn request(config_dir: &Path, policy: &str, cohort: &str, request: &Request)
     let unwritable = |cause| HoldError::Unwritable { path: path.clone(), cause };
     let text =
         serde_json::to_string_pretty(&annotations).map_err(|error| unwritable(io::Error::other(error)))?;
-    replace(&path, text.as_bytes()).map_err(unwritable)
+    replace(&path, text.as_bytes()).map_err(unwritable)?;
+    Ok(Lock::is_taken(config_dir))
 }
 
 /// The annotations that were asked for; none where the file is missing or damaged.
@@ -126,7 +131,7 @@ mod tests {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let ask = |cohort: &str, what: Request| request(directory.path(), "chat", cohort, &what).unwrap();
         let now = || wanted(&read(directory.path(), "chat"), "stream");
-        ask("stream", Request::Suspend { until: at("2030-01-01T00:00:00Z") });
+        assert!(!ask("stream", Request::Suspend { until: at("2030-01-01T00:00:00Z") }), "nobody runs");
         assert!(now().hold.is_some());
         ask("stream", Request::Resume { asked: at("2029-01-01T00:00:00Z") });
         assert_eq!((now().hold, now().resume.as_deref()), (None, Some("2029-01-01T00:00:00Z")));

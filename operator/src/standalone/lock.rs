@@ -34,6 +34,14 @@ impl Lock {
         }
         Ok(Self { _file: file })
     }
+
+    /// Whether a standalone runs on a configuration directory. Where that cannot be known, one does.
+    pub(super) fn is_taken(config_dir: &Path) -> bool {
+        match fs::File::open(config_dir.join(DIRECTORY).join(FILE)) {
+            Ok(file) => file.try_lock_shared().is_err(),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -44,12 +52,15 @@ mod tests {
     fn a_directory_is_one_standalones_until_that_one_ends() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join(DIRECTORY)).unwrap();
+        assert!(!Lock::is_taken(directory.path()), "nobody ever ran");
         let first = Lock::take(directory.path()).unwrap();
+        assert!(Lock::is_taken(directory.path()));
         let refused = Lock::take(directory.path()).unwrap_err();
         assert!(matches!(refused, StartError::Taken { .. }), "{refused}");
         let text = refused.to_string();
         assert!(text.contains(&directory.path().display().to_string()) && text.contains("another"), "{text}");
         drop(first);
+        assert!(!Lock::is_taken(directory.path()));
         Lock::take(directory.path()).unwrap();
     }
 }

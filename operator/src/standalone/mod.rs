@@ -7,16 +7,19 @@
 //! Invariants: a broken file changes nothing but what is said about it; no gateway outlives this process; a decision is in
 //! its status file before it is in a configuration.
 
+mod applied;
 mod clock;
 mod cycle;
 mod fleet;
 mod generation;
 pub mod hold;
 mod lock;
+mod observed;
 mod overview;
 mod port;
 mod process;
 mod records;
+mod repaired;
 mod report;
 mod screen;
 mod source;
@@ -273,8 +276,8 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     }
     tokio::select! {
         ended = running.shutdown() => ended?,
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = terminate.recv() => screen::cut(screen),
+        _ = interrupt.recv() => screen::cut(screen),
     }
     Ok(())
 }

@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hedgerow_config::{
-    State, lane,
-    route::Route,
+    State,
+    cohort::Mode,
+    lane,
+    route::{Api, Route},
     state::{CohortCounters, InFlight, LaneState, RouteState},
 };
 use hedgerow_policy::{guardrail::Tally, time::Moment};
@@ -30,6 +32,7 @@ pub(super) fn fleet(fleet: &Fleet, now: Moment) -> FleetView {
         digest: fleet.memory.digest.clone(),
         pods: pods(fleet, now),
         totals: totals(fleet, &present),
+        would_hedge_percent: would_hedge_percent(fleet),
         first_token: fleet.memory.recent.first_token(None),
         without: fleet.memory.recent.without_hedging(None),
         cohorts: cohorts(fleet, now),
@@ -79,7 +82,7 @@ fn pods(fleet: &Fleet, now: Moment) -> Vec<PodView> {
         .collect()
 }
 
-/// Requests are counted by lane, the rest by cohort; a request that is in no cohort has only the former.
+/// Requests and failures are counted by lane, the rest by cohort; a request that is in no cohort has only the former.
 fn totals(fleet: &Fleet, present: &[&State]) -> Totals {
     let counted = fleet.memory.store.counted();
     let shed: u64 = counted.lanes.values().flat_map(|lane| lane.shed.values()).sum();
@@ -87,14 +90,14 @@ fn totals(fleet: &Fleet, present: &[&State]) -> Totals {
     let mut sum = Totals {
         requests: admitted + shed,
         shed,
+        failed: counted.lanes.values().map(|lane| lane.failed).sum(),
         in_flight: present.iter().map(|state| state.in_flight.actions).sum(),
         ..Totals::default()
     };
-    for cohort in counted.cohorts.values() {
-        let one = cohort_totals(&cohort.total);
+    for (name, cohort) in &counted.cohorts {
+        let one = cohort_totals(&fleet.observed.sent(name, &cohort.total));
         sum.originals += one.originals;
         sum.not_enrolled += one.not_enrolled;
-        sum.errors += one.errors;
         sum.hedges += one.hedges;
         sum.wins += one.wins;
         sum.withheld += one.withheld;
@@ -107,6 +110,15 @@ fn totals(fleet: &Fleet, present: &[&State]) -> Totals {
     sum
 }
 
+fn would_hedge_percent(fleet: &Fleet) -> Option<f64> {
+    let cohorts = fleet.memory.config.iter().flat_map(|config| &config.cohorts);
+    let observe = cohorts.filter(|cohort| cohort.mode == Mode::Observe);
+    let (hedges, originals) = observe
+        .map(|cohort| fleet.observed.of(&cohort.name))
+        .fold((0, 0), |sum, seen| (sum.0 + seen.hedges, sum.1 + seen.originals));
+    percent(hedges.into(), originals.into())
+}
+
 fn cohort_totals(counters: &CohortCounters) -> Totals {
     Totals {
         requests: counters.originals + counters.not_enrolled,
@@ -114,7 +126,7 @@ fn cohort_totals(counters: &CohortCounters) -> Totals {
         in_flight: 0,
         originals: counters.originals,
         not_enrolled: counters.not_enrolled,
-        errors: counters.errors,
+        failed: counters.errors,
         hedges: counters.hedges,
         wins: counters.wins,
         withheld: counters.withheld,
@@ -136,6 +148,8 @@ fn cohorts(fleet: &Fleet, now: Moment) -> Vec<CohortView> {
         let long = &outcome.windows.long;
         let counts = counted.cohorts.get(&cohort.name);
         let latch = &standing.latch;
+        // Nothing was won, lost or spent by a hedge that was never sent.
+        let sent = |value: Option<f64>| value.filter(|_| cohort.mode != Mode::Observe);
         Some(CohortView {
             policy: key.policy,
             name: key.cohort,
@@ -148,16 +162,18 @@ fn cohorts(fleet: &Fleet, now: Moment) -> Vec<CohortView> {
             transition: latch.transition,
             share_percent: u32::from(latch.share_percent()),
             duplicate_percent: percent(long.hedges.into(), long.originals.into()),
-            extra_percent: extra_percent(long),
-            lost_percent: percent(
+            extra_percent: sent(extra_percent(long)),
+            lost_percent: sent(percent(
                 long.losers_cost,
                 long.primaries_cost + long.hedges_cost + long.retries_cost,
-            ),
-            win_percent: percent(long.hedge_wins.into(), long.hedges.into()),
+            )),
+            win_percent: sent(percent(long.hedge_wins.into(), long.hedges.into())),
             window: outcome.windows.long_span,
             first_token: fleet.memory.recent.first_token(Some(&cohort.name)),
             without: fleet.memory.recent.without_hedging(Some(&cohort.name)),
-            totals: counts.map(|counts| cohort_totals(&counts.total)).unwrap_or_default(),
+            totals: counts
+                .map(|counts| cohort_totals(&fleet.observed.sent(&cohort.name, &counts.total)))
+                .unwrap_or_default(),
             not_hedged: counts.map(|counts| counts.suppressed.clone()).unwrap_or_default(),
             delays: fleet.memory.delays(&cohort.name),
         })
@@ -195,6 +211,7 @@ fn routes(fleet: &Fleet, present: &[&State]) -> Vec<RouteView> {
             name: route.name.clone(),
             provider: route.failure_domain.provider.clone(),
             region: route.failure_domain.region.clone(),
+            anthropic: route.api == Api::Anthropic,
             weight_percent: weight(route),
             share_percent: u32::try_from((pull(route) * 100).checked_div(tier).unwrap_or(0)).unwrap_or(100),
             in_flight: states.iter().map(|state| state.in_flight).sum(),

@@ -30,6 +30,8 @@ const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(30);
 /// A child that lived this long starts the series of pauses anew.
 const SETTLED: Duration = Duration::from_mins(1);
+/// A line that a child wrote so long before its end is not about it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Longest line of a child's log that is passed on, in bytes.
 const MAX_LINE: usize = 4096;
 
@@ -132,17 +134,23 @@ async fn supervise(
     }
 }
 
-/// How it ended and what it said last.
+/// How it ended and what it said then.
 async fn cause_of_death(status: std::io::Result<ExitStatus>, last_line: LastLine) -> String {
+    let died = now();
     let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
     match time::timeout(Duration::from_secs(1), last_line).await {
-        Ok(Ok(Some(line))) => format!("{status}: {line}"),
+        Ok(Ok(Some((line, said)))) if is_about_its_end(said, died) => format!("{status}: {line}"),
         _ => status,
     }
 }
 
-/// The last line of the log, once the child has closed it.
-type LastLine = JoinHandle<Option<String>>;
+/// Whether a line tells why a child died; an older one is about something else.
+fn is_about_its_end(said: time::Instant, died: time::Instant) -> bool {
+    died.saturating_duration_since(said) < LAST_WORDS
+}
+
+/// The last line of the log and when it came, once the child has closed it.
+type LastLine = JoinHandle<Option<(String, time::Instant)>>;
 
 fn spawn(launch: &Launch, events: &mpsc::UnboundedSender<Event>) -> Result<(Child, LastLine), String> {
     let admin = match launch.admin {
@@ -185,12 +193,12 @@ async fn drain(mut child: Child, within: Duration, uid: &str, events: &mpsc::Unb
     }
 }
 
-/// Sends each line of the log on and returns the last one, which tells why a child died.
+/// Sends each line of the log on and returns the last one, which may tell why a child died.
 async fn pass_log_on(
     stderr: Option<ChildStderr>,
     uid: String,
     events: mpsc::UnboundedSender<Event>,
-) -> Option<String> {
+) -> Option<(String, time::Instant)> {
     let mut reader = BufReader::new(stderr?);
     let (mut bytes, mut last) = (Vec::new(), None);
     loop {
@@ -202,7 +210,7 @@ async fn pass_log_on(
         bytes.truncate(MAX_LINE);
         let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
         if !line.is_empty() {
-            last = Some(line.clone());
+            last = Some((line.clone(), now()));
             let _ = events.send(Event::Log { uid: uid.clone(), line });
         }
     }

@@ -41,6 +41,19 @@ async fn a_child_that_dies_is_reported_with_its_last_words_and_started_again() {
 }
 
 #[tokio::test]
+async fn only_what_was_said_at_the_end_is_the_cause() {
+    use std::os::unix::process::ExitStatusExt as _;
+    for (before, wanted) in
+        [(900, "exit status: 3: late"), (1_000, "exit status: 3"), (90_000, "exit status: 3")]
+    {
+        let said = now() - Duration::from_millis(before);
+        let last_line = tokio::spawn(async move { Some(("late".to_owned(), said)) });
+        let cause = cause_of_death(Ok(ExitStatus::from_raw(3 << 8)), last_line).await;
+        assert_eq!(cause, wanted, "{before} ms before");
+    }
+}
+
+#[tokio::test]
 async fn closing_stdin_drains_a_child_and_it_is_not_started_again() {
     let (sender, mut events) = mpsc::unbounded_channel();
     let gateway = Gateway::start(launch("cat; echo drained >&2"), sender);

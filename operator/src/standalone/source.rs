@@ -14,6 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use hedgerow_crds::Kind;
+
 use crate::{
     domain::{LOCAL, Resource},
     lint::{self, Finding, Secrets, Source},
@@ -52,6 +54,8 @@ struct Held {
     good: Option<lint::File>,
     /// What is wrong with the present bytes.
     findings: Vec<Finding>,
+    /// The objects in force are of earlier bytes.
+    stale: bool,
 }
 
 /// What a reading gave.
@@ -70,6 +74,8 @@ pub(super) enum Reading {
 pub(super) struct Changed {
     pub(super) objects: Vec<Resource>,
     pub(super) findings: Vec<Finding>,
+    /// Objects that stay in force although their file as it is now has an error, and that error.
+    pub(super) stale: BTreeMap<(Kind, String), String>,
 }
 
 /// Why the directory cannot be read.
@@ -144,20 +150,42 @@ impl Directory {
         let mut findings: Vec<Finding> =
             self.files.values().flat_map(|held| held.findings.iter().cloned()).chain(repeated).collect();
         findings.extend(lint::cross(&in_force, Some(&self.taken.secrets)));
-        Changed { objects: lint::select(&in_force), findings }
+        Changed { objects: lint::select(&in_force), findings, stale: self.stale() }
+    }
+
+    fn stale(&self) -> BTreeMap<(Kind, String), String> {
+        let mut stale = BTreeMap::new();
+        for held in self.files.values().filter(|held| held.stale) {
+            let Some(error) = held.findings.iter().find(|finding| finding.is_error()) else { continue };
+            let note =
+                format!("in force as it was before the last change of its file, which has an error: {error}");
+            for document in held.good.iter().flat_map(|good| &good.documents) {
+                let object = (document.resource.kind(), document.resource.name().to_owned());
+                stale.insert(object, note.clone());
+            }
+        }
+        stale
     }
 
     fn examine(&mut self, name: &str, bytes: Vec<u8>) {
-        let held = self.files.entry(name.to_owned()).or_insert(Held { good: None, findings: Vec::new() });
+        let held = self.files.entry(name.to_owned()).or_insert(Held {
+            good: None,
+            findings: Vec::new(),
+            stale: false,
+        });
         match Source::from_bytes(name.to_owned(), bytes) {
             Ok(source) => {
                 let file = lint::read(&source.in_namespace(LOCAL));
                 held.findings.clone_from(&file.findings);
-                if !file.has_errors() || held.good.is_none() {
+                held.stale = file.has_errors() && held.good.is_some();
+                if !held.stale {
                     held.good = Some(file);
                 }
             }
-            Err(finding) => held.findings = vec![*finding],
+            Err(finding) => {
+                held.findings = vec![*finding];
+                held.stale = held.good.is_some();
+            }
         }
     }
 }

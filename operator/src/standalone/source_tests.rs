@@ -60,11 +60,14 @@ fn a_broken_file_is_reported_with_its_line_and_keeps_what_it_last_gave() {
     let error = errors(&broken)[0];
     assert_eq!((error.file.as_str(), error.line), ("a.yaml", 10));
     assert!(error.rule.starts_with("schema/"), "{}", error.rule);
+    let note = &broken.stale[&(Kind::PriorityLane, "a".to_owned())];
+    assert!(note.contains("in force as it was before") && note.contains("a.yaml:10"), "{note}");
+    assert_eq!(broken.stale.len(), 1, "the other file is as it should be");
 
     bench.write("a.yaml", &lane("c"));
     let mended = bench.changed();
     assert_eq!(names(&mended), ["b", "c"]);
-    assert!(errors(&mended).is_empty());
+    assert!(errors(&mended).is_empty() && mended.stale.is_empty());
 }
 
 #[test]
@@ -74,6 +77,7 @@ fn a_file_that_was_never_good_gives_the_documents_that_are() {
     let first = bench.source.read().unwrap();
     assert_eq!(names(&first), ["a"]);
     assert_eq!(errors(&first).len(), 1);
+    assert!(first.stale.is_empty(), "what is in force is what the file says now");
 }
 
 #[test]

@@ -41,6 +41,9 @@ pub struct FleetView {
     pub pods: Vec<PodView>,
     /// Counts since the start.
     pub totals: Totals,
+    /// Hedges per enrolled request that cohorts which observe would have sent since the start, in percent; `None` where
+    /// none observes or nothing came.
+    pub would_hedge_percent: Option<f64>,
     /// First token as users saw it, recent (half-life 58 s).
     pub first_token: Percentiles,
     /// First token with primaries alone, recent estimate.
@@ -87,9 +90,9 @@ pub struct Totals {
     pub originals: u64,
     /// User actions of a cohort that are not enrolled.
     pub not_enrolled: u64,
-    /// Enrolled user actions that ended in an error.
-    pub errors: u64,
-    /// Hedges sent.
+    /// User actions that ended in an error of the provider or the gateway; of a cohort only enrolled ones.
+    pub failed: u64,
+    /// Hedges sent; what cohorts only decided while they observed is in no figure of hedging.
     pub hedges: u64,
     /// Hedges that won.
     pub wins: u64,
@@ -140,7 +143,7 @@ impl Totals {
             in_flight: self.in_flight,
             originals: self.originals.saturating_sub(earlier.originals),
             not_enrolled: self.not_enrolled.saturating_sub(earlier.not_enrolled),
-            errors: self.errors.saturating_sub(earlier.errors),
+            failed: self.failed.saturating_sub(earlier.failed),
             hedges: self.hedges.saturating_sub(earlier.hedges),
             wins: self.wins.saturating_sub(earlier.wins),
             withheld: self.withheld.saturating_sub(earlier.withheld),
@@ -182,7 +185,7 @@ pub struct CohortView {
     pub share_percent: u32,
     /// Duplicates in the long window; `None` = no data.
     pub duplicate_percent: Option<f64>,
-    /// Extra spend in the long window.
+    /// Extra spend in the long window; `None` while hedges are only decided, as for the next two.
     pub extra_percent: Option<f64>,
     /// Lost-race spend in the long window.
     pub lost_percent: Option<f64>,
@@ -211,6 +214,8 @@ pub struct RouteView {
     pub provider: String,
     /// Region.
     pub region: String,
+    /// Whether it speaks Anthropic's dialect, else OpenAI's.
+    pub anthropic: bool,
     /// Share of its configured weight, mean over gateways.
     pub weight_percent: u32,
     /// Share of the traffic of its tier that it should get now.

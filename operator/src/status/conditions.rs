@@ -32,7 +32,9 @@ impl Said {
 
 /// `Accepted`: what the compiler said.
 pub(super) fn accepted(verdict: &Verdict) -> Said {
-    if verdict.accepted() {
+    if verdict.accepted() && verdict.message.is_empty() {
+        Said::yes(verdict.reason, "every field of it can be used")
+    } else if verdict.accepted() {
         Said::yes(verdict.reason, verdict.message.clone())
     } else {
         Said::no(verdict.reason, verdict.message.clone())
@@ -67,8 +69,7 @@ pub(super) fn programmed(
             Said::no(Reason::Reconciling, format!("{} {} yet to take it up", listed(&names), have(&names)))
         }),
         Progress::Everywhere { pods, young, unread } => {
-            let mut message =
-                format!("in force in {pods} ready {}", if pods == 1 { "gateway" } else { "gateways" });
+            let mut message = format!("in force in {}", ready_gateways(pods));
             for (names, what) in [(young, "just started"), (unread, "cannot be read")] {
                 if !names.is_empty() {
                     let _ = write!(message, "; {} {what}", listed(&names));
@@ -121,7 +122,7 @@ pub(super) fn set_all(
         match failing.clone() {
             // Unknown is not ready, but it is not broken either.
             Some((status, reason, message)) => Said { status, reason, message },
-            None => Said::yes(Reason::Ready, ""),
+            None => Said::yes(Reason::Ready, "in force, and nothing keeps it from working"),
         },
     );
     if let Some((_, reason, message)) = &stalled {
@@ -136,6 +137,11 @@ pub(super) fn set_all(
     if !reconciling {
         condition::remove(conditions, ConditionType::Reconciling);
     }
+}
+
+/// `1 ready gateway`, `3 ready gateways`.
+pub(super) fn ready_gateways(count: usize) -> String {
+    format!("{count} ready {}", if count == 1 { "gateway" } else { "gateways" })
 }
 
 /// At most three names, then how many more.

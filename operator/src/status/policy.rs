@@ -220,10 +220,10 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
         .map(|(route, delay)| RouteDelay { route: route.clone(), delay: figure::latency(*delay) })
         .collect();
     status.duplicate_per_mille = per_mille(long.hedges.into(), long.originals.into());
-    status.extra_spend_per_mille = extra_per_mille(long);
-    status.lost_race_per_mille =
-        per_mille(long.losers_cost, long.primaries_cost + long.hedges_cost + long.retries_cost);
-    status.win_per_mille = per_mille(long.hedge_wins.into(), long.hedges.into());
+    status.extra_spend_per_mille = sent(cohort, extra_per_mille(long));
+    let all = long.primaries_cost + long.hedges_cost + long.retries_cost;
+    status.lost_race_per_mille = sent(cohort, per_mille(long.losers_cost, all));
+    status.win_per_mille = sent(cohort, per_mille(long.hedge_wins.into(), long.hedges.into()));
     status.late_per_mille = per_mille(long.late.into(), long.audited.into());
     let mut reasons: Vec<(&String, &u64)> =
         cohort.not_hedged.iter().filter(|(_, count)| **count > 0).collect();
@@ -239,6 +239,11 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
     status.extra_today_micros = Some(extra_micros(&cohort.today));
     status.first_token = first_token(&cohort.first_token);
     status.without_hedging = without(&cohort.without);
+}
+
+/// Nothing was won, lost or spent by hedges that are decided and not sent.
+fn sent<T>(cohort: &CohortFacts<'_>, figure: Option<T>) -> Option<T> {
+    figure.filter(|_| cohort.standing.latch.state != State::Observing)
 }
 
 fn first_token(seen: &Percentiles) -> Option<FirstToken> {
@@ -323,7 +328,7 @@ fn summary(facts: &PolicyFacts<'_>, breached: Option<Reason>) -> PolicySummary {
         duplicate_percent: bracketed(share(worst.and_then(|cohort| {
             per_mille(cohort.windows.long.hedges.into(), cohort.windows.long.originals.into())
         }))),
-        extra_percent: bracketed(share(worst.and_then(|cohort| extra_per_mille(&cohort.windows.long)))),
+        extra_percent: share(worst.and_then(|cohort| sent(cohort, extra_per_mille(&cohort.windows.long)))),
         reason: breached.map_or_else(String::new, |reason| reason.as_str().to_owned()),
     }
 }

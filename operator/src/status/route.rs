@@ -94,10 +94,17 @@ pub fn route(old: &ProviderRouteStatus, facts: &RouteFacts<'_>) -> ProviderRoute
         health: word,
         p95: p95.unwrap_or_else(|| old.summary.as_ref().map(|old| old.p95.clone()).unwrap_or_default()),
     });
-    let priced = facts.spec.models.iter().all(|model| model.pricing.is_some());
-    status.pricing = Some(if priced { PricingState::Priced } else { PricingState::Unpriced });
+    status.pricing = Some(pricing(facts.spec));
     status.effective = Some(EffectiveRoute { models: effective::models(facts.spec) });
     status
+}
+
+fn pricing(spec: &ProviderRouteSpec) -> PricingState {
+    match spec.models.iter().filter(|model| model.pricing.is_some()).count() {
+        0 => PricingState::Unpriced,
+        priced if priced == spec.models.len() => PricingState::Priced,
+        _ => PricingState::PartlyPriced,
+    }
 }
 
 /// Whether the pods hold the credential, as they say themselves.
@@ -120,7 +127,8 @@ fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
     if asked == 0 {
         Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
     } else if missing.is_empty() {
-        Said::yes(Reason::ResolvedRefs, format!("{path} is there in {asked} ready gateways"))
+        let gateways = conditions::ready_gateways(asked);
+        Said::yes(Reason::ResolvedRefs, format!("{path} is there in {gateways}"))
     } else if unusable {
         let message = format!(
             "{path} is not usable in {}: it has a line break or another control character; write the key as one line",
@@ -167,6 +175,9 @@ fn healthy(facts: &RouteFacts<'_>, seen: &[&RouteState]) -> (Said, String) {
         plain(reason, "the provider refuses every attempt; see its console")
     } else if seen.iter().any(|route| route.breaker == "open") {
         plain(Reason::BreakerOpen, "too many attempts failed; probes are sent until some succeed")
+    } else if seen.iter().any(|route| route.breaker == "halfOpen") {
+        let message = "too many attempts failed; it is probing, one attempt at a time, until some succeed";
+        (Reason::BreakerOpen, message.to_owned(), "BreakerOpen (probing)".to_owned())
     } else if throttled > now {
         let clock = figure::clock_from(throttled, now);
         let words = format!("Throttled to {}", figure::timestamp(throttled).strftime("%H:%M:%S"));
@@ -184,7 +195,7 @@ fn healthy(facts: &RouteFacts<'_>, seen: &[&RouteState]) -> (Said, String) {
         let message = if weight < FULL_WEIGHT {
             format!("at {weight} % of its weight, growing")
         } else {
-            String::new()
+            "at its full weight".to_owned()
         };
         return (Said::yes(Reason::Healthy, message), Reason::Healthy.as_str().to_owned());
     };

@@ -179,6 +179,7 @@ fn a_lane_shows_limits_per_pod_and_sums_over_the_fleet() {
             queued: 0,
             admitted: 0,
             shed: BTreeMap::new(),
+            failed: 0,
             wait: Vec::new(),
             last_retry_after_s: 0,
             baseline_per_mille: 0,
@@ -197,16 +198,27 @@ fn a_lane_shows_limits_per_pod_and_sums_over_the_fleet() {
     assert_eq!(observed.top_shedding_reason.as_deref(), Some("LaneFull"));
 }
 
+fn route_spec(models: &serde_json::Value) -> ProviderRouteSpec {
+    serde_json::from_value(serde_json::json!({
+        "api": "OpenAI", "endpoint": "https://api.openai.com",
+        "auth": { "type": "Bearer", "secretRef": { "name": "keys", "key": "openai" } },
+        "failureDomain": { "provider": "openai", "region": "us-east" }, "models": models,
+    }))
+    .unwrap()
+}
+
 fn route_status(
     change: impl Fn(&mut RouteState, &mut Vec<CredentialState>),
     figures: RouteFigures,
 ) -> ProviderRouteStatus {
-    let spec: ProviderRouteSpec = serde_json::from_value(serde_json::json!({
-        "api": "OpenAI", "endpoint": "https://api.openai.com",
-        "auth": { "type": "Bearer", "secretRef": { "name": "keys", "key": "openai" } },
-        "failureDomain": { "provider": "openai", "region": "us-east" }, "models": [{ "name": "chat" }],
-    }))
-    .unwrap();
+    route_status_of(&route_spec(&serde_json::json!([{ "name": "chat" }])), change, figures)
+}
+
+fn route_status_of(
+    spec: &ProviderRouteSpec,
+    change: impl Fn(&mut RouteState, &mut Vec<CredentialState>),
+    figures: RouteFigures,
+) -> ProviderRouteStatus {
     let mut state = RouteState {
         route: "east".into(),
         in_flight: 0,
@@ -232,7 +244,7 @@ fn route_status(
     })];
     let (verdict, object, pods) =
         (verdict(Kind::ProviderRoute, "east"), object(Kind::ProviderRoute, "east"), pods(&states, 60));
-    let facts = RouteFacts { spec: &spec, verdict: &verdict, object: &object, pods: &pods, figures };
+    let facts = RouteFacts { spec, verdict: &verdict, object: &object, pods: &pods, figures };
     route(&ProviderRouteStatus::default(), &facts)
 }
 
@@ -245,7 +257,7 @@ fn busy() -> RouteFigures {
 #[test]
 fn health_is_said_in_a_few_words_and_never_makes_a_route_unready() {
     type Change = fn(&mut RouteState);
-    let cases: [(&str, Change, &str, &str); 6] = [
+    let cases: [(&str, Change, &str, &str); 7] = [
         ("Healthy", |_| {}, "True", "Healthy"),
         (
             "Slow (weight 12 %)",
@@ -254,6 +266,7 @@ fn health_is_said_in_a_few_words_and_never_makes_a_route_unready() {
             "Slow",
         ),
         ("BreakerOpen", |route| route.breaker = "open".into(), "False", "BreakerOpen"),
+        ("BreakerOpen (probing)", |route| route.breaker = "halfOpen".into(), "False", "BreakerOpen"),
         (
             "Throttled to 03:13:40",
             |route| route.throttled_until_unix_ms = NOW.as_millis() + 60_000,
@@ -274,9 +287,36 @@ fn health_is_said_in_a_few_words_and_never_makes_a_route_unready() {
         );
         assert!(condition::is_true(&seen.conditions, ConditionType::Ready), "{words}");
         assert_eq!(seen.observed.unwrap().error_per_mille, Some(40));
+        assert!(
+            seen.conditions.iter().all(|condition| !condition.message.is_empty()),
+            "{:?}",
+            seen.conditions
+        );
     }
     let idle = route_status(|_, _| {}, RouteFigures::default());
     assert_eq!(said(&idle.conditions, ConditionType::Healthy).1, "NoTraffic");
+}
+
+#[test]
+fn a_route_is_priced_partly_priced_or_not_priced() {
+    use hedgerow_crds::v1alpha1::provider_route::PricingState;
+    let price = serde_json::json!({ "inputMicrosPerMillion": 1, "outputMicrosPerMillion": 2 });
+    let model = |name: &str, priced: bool| {
+        let mut model = serde_json::json!({ "name": name });
+        if priced {
+            model["pricing"] = price.clone();
+        }
+        model
+    };
+    for (priced, wanted) in [
+        ([true, true], PricingState::Priced),
+        ([true, false], PricingState::PartlyPriced),
+        ([false, false], PricingState::Unpriced),
+    ] {
+        let spec = route_spec(&serde_json::json!([model("a", priced[0]), model("b", priced[1])]));
+        let seen = route_status_of(&spec, |_, _| {}, busy());
+        assert_eq!(seen.pricing, Some(wanted));
+    }
 }
 
 #[test]
@@ -416,5 +456,9 @@ fn what_is_not_known_is_said_to_be_unknown() {
     let seen = policy_status(Mode::Observe, &observing, &observing, true);
     let summary = seen.summary.unwrap();
     assert_eq!((summary.cohorts.as_str(), summary.duplicate_percent.as_str()), ("2/2 seen", "(4.6)"));
-    assert_eq!(summary.saved, "", "nothing was saved");
+    assert_eq!((summary.saved.as_str(), summary.extra_percent.as_str()), ("", ""), "nothing was done");
+    let cohort = &seen.cohorts[0];
+    assert_eq!(cohort.duplicate_per_mille, Some(46), "what would have been sent is the point of observing");
+    let done = (cohort.win_per_mille, cohort.extra_spend_per_mille, cohort.lost_race_per_mille);
+    assert_eq!(done, (None, None, None), "no hedge was sent, so none won, lost or cost anything");
 }

@@ -140,7 +140,7 @@ async fn a_total_outage_costs_no_more_than_ratio_cap_and_reserve() {
         sim.update(|profile| profile.storms.push(Storm::of(100.0, 500)));
     }
     let began = tokio::time::Instant::now();
-    let originals = 200;
+    let originals = 200_u32;
     for _ in 0..originals {
         let answer = stand.chat(&chat("hello", true)).send().await.unwrap();
         assert_eq!(answer.status(), 500);
@@ -149,6 +149,9 @@ async fn a_total_outage_costs_no_more_than_ratio_cap_and_reserve() {
     let attempts = (a.stats().requests + b.stats().requests) as f64;
     let bound = 1.1 * f64::from(originals) + 50.0 + seconds;
     assert!(attempts <= bound, "{attempts} attempts, bound {bound}");
+    let lanes = stand.running.runtime.state().lanes;
+    let failed: u64 = lanes.iter().map(|lane| lane.failed).sum();
+    assert_eq!(failed, u64::from(originals), "each user action, whatever became of its attempts");
     stand.idle().await;
 }
 

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use hedgerow::standalone::{GatewayCommand, Options, Records, Running, Screen, Standalone, StartError, View};
-use hedgerow_sim::{Dialect, Latency, Profile, Provider, ProviderConfig};
+use hedgerow_sim::{Dialect, Latency, Profile, Provider, ProviderConfig, Storm};
 use serde_json::{Value, json};
 
 /// Longest wait for anything.
@@ -46,6 +46,13 @@ impl Bench {
     /// Sets both providers' first token.
     pub(crate) fn answer_after(&self, first_token_ms: f64) {
         self.providers.iter().for_each(|provider| provider.set(profile(first_token_ms)));
+    }
+
+    /// Both providers answer everything with an error.
+    pub(crate) fn fail(&self) {
+        self.providers
+            .iter()
+            .for_each(|provider| provider.update(|profile| profile.storms.push(Storm::of(100.0, 500))));
     }
 
     pub(crate) fn options(&self) -> Options {

@@ -44,6 +44,11 @@ async fn a_change_is_taken_up_live_and_a_broken_file_changes_nothing() {
     let problem = &broken.problems[0];
     assert!(problem.contains("region-a.yaml:7") && problem.contains("wieght"), "{problem}");
     assert_eq!(bench.ask(&running, "extra").await.0, 200, "the last good route is still in force");
+    let accepted = || {
+        let object = bench.status("ProviderRoute", "region-a");
+        condition(&object, "Accepted")["message"].as_str().unwrap().to_owned()
+    };
+    until(&running, "the route's status says so", |_| accepted().contains("region-a.yaml:7")).await;
 
     fs::remove_file(bench.path().join("region-a.yaml")).unwrap();
     let digest = broken.fleets[0].digest.clone();
@@ -51,6 +56,31 @@ async fn a_change_is_taken_up_live_and_a_broken_file_changes_nothing() {
     assert_eq!(bench.models(&running).await, ["chat"]);
     assert!(!bench.path().join(".status/ProviderRoute.region-a.yaml").exists());
     running.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_an_outage_every_request_counts_as_failed_and_after_the_end_nothing_reads_as_ready() {
+    let bench = Bench::new(5.0).await;
+    let running = bench.start().await;
+    bench.fail();
+    for _ in 0..6 {
+        assert_eq!(bench.ask(&running, "chat").await.0, 500);
+    }
+    let view = until(&running, "all are counted", |view| view.fleets[0].totals.failed == 6).await;
+    assert_eq!(view.fleets[0].totals.requests, 6);
+    running.shutdown().await.unwrap();
+    for (kind, name) in [("GatewayFleet", "default"), ("ProviderRoute", "region-a")] {
+        let object = bench.status(kind, name);
+        let programmed = condition(&object, "Programmed");
+        assert_eq!(
+            (&programmed["status"], &programmed["reason"]),
+            (&"False".into(), &"NoReadyPods".into()),
+            "{object}"
+        );
+        assert!(programmed["message"].as_str().unwrap().contains("standalone has ended"), "{programmed}");
+        assert_ne!(condition(&object, "Ready")["status"], "True", "{object}");
+    }
+    assert_eq!(bench.status("GatewayFleet", "default")["status"]["pods"]["ready"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

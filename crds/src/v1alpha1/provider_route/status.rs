@@ -29,7 +29,7 @@ pub struct ProviderRouteStatus {
     /// The key in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
-    /// Priced = every model has prices; Unpriced = some have none.
+    /// Priced = every model has prices; PartlyPriced = some have; Unpriced = none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pricing: Option<PricingState>,
     /// The values in force where the spec has none.
@@ -89,7 +89,7 @@ pub struct RouteObserved {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub error_per_mille: Option<i32>,
-    /// Attempts in the last 5 minutes.
+    /// Attempts that ended in the last 5 minutes, hedges and retries too; not user actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 9_007_199_254_740_992_i64))]
     pub requests: Option<i64>,
@@ -128,13 +128,15 @@ pub struct Credentials {
     pub since: Option<Time>,
 }
 
-/// Whether every model has prices.
+/// Which models have prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = super::rule::undescribed)]
 pub enum PricingState {
     /// Every model has prices of input and output.
     Priced,
-    /// At least one model has none: its spend is unknown and is shown as such.
+    /// Some models have none: their spend is unknown and is shown as such.
+    PartlyPriced,
+    /// No model has prices.
     Unpriced,
 }
 

@@ -7,6 +7,7 @@
 mod table;
 
 use std::{
+    fmt::Write as _,
     io::{self, IsTerminal as _, Write as _},
     time::Duration,
 };
@@ -14,7 +15,10 @@ use std::{
 use crossterm::{cursor, queue, terminal};
 use hedgerow_policy::time::Moment;
 
-use super::{clock::now, view::View};
+use super::{
+    clock::now,
+    view::{FleetView, View},
+};
 use crate::domain::{figure, guardrail::Decision};
 
 /// Pause between two summaries in plain lines.
@@ -60,7 +64,7 @@ impl Terminal {
 
     /// Something happened.
     pub(super) fn say(&mut self, text: &str) {
-        let line = format!("{} {text}", figure::timestamp(now()).strftime("%H:%M:%S"));
+        let line = format!("{} {text}", figure::clock(now()));
         match self.form {
             Form::Silent => {}
             Form::Lines => write(&format!("{line}\n")),
@@ -124,19 +128,35 @@ impl Terminal {
     }
 }
 
-/// Prints where to point clients, for people and for scripts.
+/// Prints where to point clients and where to look, for people and for scripts.
 pub(super) fn announce(screen: Screen, view: &View) {
-    if screen == Screen::Silent {
-        return;
+    if screen != Screen::Silent {
+        view.fleets.iter().for_each(|fleet| write(&addresses(fleet)));
     }
-    for fleet in &view.fleets {
-        let url = &fleet.base_url;
-        write(&format!(
-            "fleet {}, {} gateway(s) ready\nOPENAI_BASE_URL={url}/v1\nANTHROPIC_BASE_URL={url}\n",
-            fleet.name,
-            fleet.pods.len()
-        ));
+}
+
+/// A second signal came.
+pub(super) fn cut(screen: Screen) {
+    if screen != Screen::Silent {
+        write("second signal: running requests are cut\n");
     }
+}
+
+/// The addresses of a fleet. A dialect that no route speaks has none: every request of it would be refused.
+fn addresses(fleet: &FleetView) -> String {
+    let ready = fleet.pods.iter().filter(|pod| pod.ready).count();
+    let (url, gateways) = (&fleet.base_url, if ready == 1 { "gateway" } else { "gateways" });
+    let mut text = format!("fleet {}, {ready} {gateways} ready\n", fleet.name);
+    if fleet.routes.iter().any(|route| !route.anthropic) {
+        let _ = writeln!(text, "OPENAI_BASE_URL={url}/v1");
+    }
+    if fleet.routes.iter().any(|route| route.anthropic) {
+        let _ = writeln!(text, "ANTHROPIC_BASE_URL={url}");
+    }
+    for admin in fleet.pods.iter().filter_map(|pod| pod.admin) {
+        let _ = writeln!(text, "admin http://{admin} (/livez /readyz /metrics /state)");
+    }
+    text
 }
 
 /// Draws `lines` over the `drawn` ones of last time; returns how many there are now.
@@ -158,4 +178,39 @@ fn draw(lines: &[String], width: usize, drawn: u16) -> u16 {
 
 fn write(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::{PodView, RouteView};
+    use super::*;
+
+    #[test]
+    fn only_dialects_that_a_route_speaks_have_an_address() {
+        let route = |anthropic| RouteView { anthropic, ..RouteView::default() };
+        let pod = PodView {
+            uid: "default-0".into(),
+            admin: Some(([127, 0, 0, 1], 9090).into()),
+            ready: true,
+            digest: String::new(),
+            restarts: 0,
+            scraped_unix_ms: None,
+        };
+        let fleet = |routes| FleetView {
+            name: "default".into(),
+            base_url: "http://127.0.0.1:8080".into(),
+            pods: vec![pod.clone()],
+            routes,
+            ..FleetView::default()
+        };
+        assert_eq!(
+            addresses(&fleet(vec![route(false)])),
+            "fleet default, 1 gateway ready\nOPENAI_BASE_URL=http://127.0.0.1:8080/v1\n\
+             admin http://127.0.0.1:9090 (/livez /readyz /metrics /state)\n"
+        );
+        let anthropic = addresses(&fleet(vec![route(true)]));
+        assert!(
+            !anthropic.contains("OPENAI") && anthropic.contains("ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n")
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! The live table as lines of text. Pure.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
+
+use hedgerow_config::cohort::Mode;
 
 use super::super::view::{CohortView, FleetView, LaneView, RouteView, View};
 use crate::domain::figure;
@@ -17,31 +19,54 @@ pub(super) fn lines(view: &View) -> Vec<String> {
     lines
 }
 
-/// One fleet in one line.
+/// One fleet in one line. What was not measured is left out.
 pub(super) fn summary(fleet: &FleetView) -> String {
     let totals = &fleet.totals;
-    format!(
-        "{}: requests {}, shed {}, failed {}, in flight {}, hedged {:.1} %, won {:.0} %, lost spend {:.1} %, first token p50 {} \
-         p95 {} p99 {}, without hedges p99 {}",
+    let mut text = format!(
+        "{}: requests {}, shed {}, failed {}, in flight {}, {}",
         fleet.name,
         figure::count(totals.requests),
         figure::count(totals.shed),
-        figure::count(totals.errors),
+        figure::count(totals.failed),
         totals.in_flight,
-        totals.hedged_percent(),
-        totals.win_percent(),
-        totals.lost_percent(),
-        latency(fleet.first_token.p50),
-        latency(fleet.first_token.p95),
-        latency(fleet.first_token.p99),
-        latency(fleet.without.p99),
-    )
+        hedging(fleet).join(", ")
+    );
+    let (with, without) = (&fleet.first_token, &fleet.without);
+    if let (Some(p50), Some(p95), Some(p99)) = (with.p50, with.p95, with.p99) {
+        let [p50, p95, p99] = [p50, p95, p99].map(figure::latency);
+        let _ = write!(text, ", first token p50 {p50} p95 {p95} p99 {p99}");
+    }
+    if let Some(p99) = without.p99.filter(|_| totals.hedges > 0) {
+        let _ = write!(text, ", without hedges p99 {} (estimate)", figure::latency(p99));
+    }
+    text
+}
+
+/// What hedging did, and what it would have done where it only observes.
+fn hedging(fleet: &FleetView) -> Vec<String> {
+    let totals = &fleet.totals;
+    let mut parts = Vec::new();
+    let observing =
+        !fleet.cohorts.is_empty() && fleet.cohorts.iter().all(|cohort| cohort.mode == Mode::Observe);
+    if totals.hedges > 0 || !observing {
+        parts.push(format!("hedged {:.1} %", totals.hedged_percent()));
+    }
+    if totals.hedges > 0 {
+        parts.push(format!("won {:.0} %", totals.win_percent()));
+        parts.push(format!("lost spend {:.1} %", totals.lost_percent()));
+    }
+    match fleet.would_hedge_percent {
+        Some(percent) => parts.push(format!("would hedge {percent:.1} %")),
+        None if parts.is_empty() => parts.push("hedges nothing, observes".to_owned()),
+        None => {}
+    }
+    parts
 }
 
 fn head(fleet: &FleetView) -> Vec<String> {
     let totals = &fleet.totals;
     let ready = fleet.pods.iter().filter(|pod| pod.ready).count();
-    let answered = totals.requests.saturating_sub(totals.shed + totals.errors + totals.in_flight);
+    let answered = totals.requests.saturating_sub(totals.shed + totals.failed + totals.in_flight);
     let (with, without) = (&fleet.first_token, &fleet.without);
     let columns =
         |values: [Option<Duration>; 3]| values.map(|value| format!("{:<7}", latency(value))).concat();
@@ -59,17 +84,12 @@ fn head(fleet: &FleetView) -> Vec<String> {
                 figure::count(totals.requests),
                 figure::count(answered),
                 figure::count(totals.shed),
-                figure::count(totals.errors)
+                figure::count(totals.failed)
             )
         ),
         format!(
             "{:<62}  with hedges {}",
-            format!(
-                "hedged {:.1} %   won {:.0} %   lost spend {:.1} %",
-                totals.hedged_percent(),
-                totals.win_percent(),
-                totals.lost_percent()
-            ),
+            hedging(fleet).join("   "),
             columns([with.p50, with.p95, with.p99])
         ),
         format!("{:<62}  without*    {}  *estimate", "", columns([without.p50, without.p95, without.p99])),
@@ -97,11 +117,16 @@ fn cohorts(cohorts: &[CohortView]) -> Vec<String> {
     let mut lines = vec![format!("{:<16}{:<11}{:>5} {:>7}  {}", "cohort", "state", "dup%", "extra%", "why")];
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
     lines.extend(cohorts.iter().map(|cohort| {
+        let duplicates = match cohort.duplicate_percent {
+            // Decided, never sent.
+            Some(percent) if cohort.mode == Mode::Observe => format!("({percent:.1})"),
+            percent => share(percent),
+        };
         format!(
             "{:<16}{:<11}{:>5} {:>7}  {}",
             cut(&cohort.name, 15),
             cohort.state,
-            share(cohort.duplicate_percent),
+            duplicates,
             share(cohort.extra_percent),
             cohort.why
         )
@@ -199,5 +224,20 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn what_was_only_decided_or_never_measured_does_not_read_as_done() {
+        let quiet = FleetView { name: "default".into(), ..FleetView::default() };
+        let text = summary(&quiet);
+        for absent in ["won", "lost", "first token", "without"] {
+            assert!(!text.contains(absent), "{absent} in {text}");
+        }
+        let observing = FleetView { would_hedge_percent: Some(2.93), ..quiet };
+        let text = summary(&observing);
+        assert!(text.contains("would hedge 2.9 %") && !text.contains("won"), "{text}");
+        let failed = Totals { requests: 40, failed: 40, ..Totals::default() };
+        let outage = summary(&FleetView { totals: failed, ..observing });
+        assert!(outage.contains("requests 40, shed 0, failed 40,"), "{outage}");
     }
 }
