@@ -19,7 +19,7 @@ use clap::{Parser, Subcommand};
 
 /// Hedges, sheds and books LLM requests as its resources say.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "hedgerow", version)]
+#[command(name = "hedgerow", version, propagate_version = true)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -102,9 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn every_command_explains_itself() {
+    fn every_command_explains_itself_and_tells_its_version() {
         for command in Args::command().get_subcommands() {
-            assert!(command.get_about().is_some(), "{}", command.get_name());
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name}");
+            let asked = Args::try_parse_from(["hedgerow", name, "-V"]).unwrap_err();
+            assert_eq!(asked.kind(), clap::error::ErrorKind::DisplayVersion, "{name}");
         }
     }
 }

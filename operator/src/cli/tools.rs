@@ -156,13 +156,20 @@ pub(super) fn crds() -> anyhow::Result<ExitCode> {
 pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
     let plan = init::plan(&environment)?;
     for (path, outcome) in init::write(&plan, &args.directory)? {
-        let word = match outcome {
-            Outcome::Written => "wrote",
-            Outcome::Kept => "kept ",
-        };
-        say(&format!("{word} {}\n", path.display()));
+        let path = path.display();
+        say(&match outcome {
+            Outcome::Written => format!("wrote {path}\n"),
+            Outcome::Kept => format!("kept  {path}\n"),
+            Outcome::KeptOther(variable) => {
+                format!("kept  {path} (differs from {variable}; delete it to replace it)\n")
+            }
+        });
     }
-    say(&next_steps(&args.directory));
+    let checked = Checked::of(lint::files::find(std::slice::from_ref(&args.directory)));
+    if !checked.findings.is_empty() {
+        say(&format!("\n{}", checked.report()));
+    }
+    say(&next_steps(&args.directory, &plan.providers));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -171,11 +178,20 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn next_steps(directory: &Path) -> String {
+fn next_steps(directory: &Path, providers: &[&str]) -> String {
     let directory = directory.display();
+    let speaks = |anthropic: bool| providers.iter().any(|provider| (*provider == "anthropic") == anthropic);
+    let mut exports = String::new();
+    for (anthropic, export) in [
+        (false, "OPENAI_BASE_URL=http://127.0.0.1:8080/v1"),
+        (true, "ANTHROPIC_BASE_URL=http://127.0.0.1:8080"),
+    ] {
+        if speaks(anthropic) {
+            exports = exports + "  export " + export + "\n";
+        }
+    }
     format!(
-        "\nNext:\n  hedgerow lint {directory}\n  hedgerow standalone --config {directory}\n  \
-         export OPENAI_BASE_URL=http://127.0.0.1:8080/v1   # Anthropic: ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n\
+        "\nNext:\n  hedgerow lint {directory}\n  hedgerow standalone --config {directory}\n{exports}\
          The policy observes: it counts what hedging would do and sends nothing until chat.yaml says mode: Enforce.\n"
     )
 }

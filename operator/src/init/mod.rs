@@ -28,16 +28,18 @@ pub enum Outcome {
     Written,
     /// It was there before and stays as it is.
     Kept,
+    /// The same, and it holds another key than this variable.
+    KeptOther(&'static str),
 }
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {path}: {source}")]
+#[error("cannot write {path}: {cause}")]
 pub struct WriteError {
     /// The file.
     path: PathBuf,
     /// Why.
-    source: io::Error,
+    cause: io::Error,
 }
 
 /// Writes all files of a plan below a directory.
@@ -45,7 +47,7 @@ pub fn write(plan: &Plan, directory: &Path) -> Result<Vec<(PathBuf, Outcome)>, W
     let mut outcomes = Vec::new();
     for file in &plan.files {
         let path = directory.join(&file.path);
-        let outcome = write_new(&path, file).map_err(|source| WriteError { path: path.clone(), source })?;
+        let outcome = write_new(&path, file).map_err(|cause| WriteError { path: path.clone(), cause })?;
         outcomes.push((path, outcome));
     }
     Ok(outcomes)
@@ -53,13 +55,20 @@ pub fn write(plan: &Plan, directory: &Path) -> Result<Vec<(PathBuf, Outcome)>, W
 
 fn write_new(path: &Path, file: &Planned) -> io::Result<Outcome> {
     if let Some(parent) = path.parent() {
-        let mode = if file.secret { 0o700 } else { 0o755 };
+        let mode = if file.secret.is_some() { 0o700 } else { 0o755 };
         fs::DirBuilder::new().recursive(true).mode(mode).create(parent)?;
     }
-    let mode = if file.secret { 0o600 } else { 0o644 };
+    let mode = if file.secret.is_some() { 0o600 } else { 0o644 };
     match OpenOptions::new().write(true).create_new(true).mode(mode).open(path) {
         Ok(mut new) => new.write_all(file.text.as_bytes()).map(|()| Outcome::Written),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Kept),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(kept(path, file)),
         Err(error) => Err(error),
     }
+}
+
+/// What is there instead. A rotated key is easily taken for written, so that one is told apart; a file that cannot be read is
+/// not.
+fn kept(path: &Path, file: &Planned) -> Outcome {
+    let other = fs::read_to_string(path).is_ok_and(|text| text.trim() != file.text);
+    file.secret.filter(|_| other).map_or(Outcome::Kept, Outcome::KeptOther)
 }

@@ -40,13 +40,13 @@ pub struct Planned {
     pub path: String,
     /// Contents.
     pub text: String,
-    /// Whether only the owner may read it.
-    pub secret: bool,
+    /// The variable whose key it holds; then only the owner may read it.
+    pub secret: Option<&'static str>,
 }
 
 impl fmt::Debug for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = if self.secret { "(redacted)" } else { &self.text };
+        let text = if self.secret.is_some() { "(redacted)" } else { &self.text };
         f.debug_struct("Planned").field("path", &self.path).field("text", &text).finish_non_exhaustive()
     }
 }
@@ -77,19 +77,23 @@ pub fn plan(variable: &dyn Fn(&str) -> Option<String>) -> Result<Plan, InitError
     let mut files: Vec<_> = providers.iter().flat_map(route_files).collect();
     files.push(public("interactive.yaml", LANE.to_owned()));
     files.push(public("chat.yaml", policy(&providers)));
-    files.push(public(".gitignore", "secrets/\n.status/\n".to_owned()));
+    files.push(public(".gitignore", "secrets/\n.status/\n.run/\n".to_owned()));
     Ok(Plan { files, providers: providers.iter().map(|provider| provider.name).collect() })
 }
 
 fn public(path: &str, text: String) -> Planned {
-    Planned { path: path.to_owned(), text, secret: false }
+    Planned { path: path.to_owned(), text, secret: None }
 }
 
 fn route_files(provider: &Provider) -> [Planned; 2] {
     let name = provider.name;
     [
         public(&format!("{name}.yaml"), provider.route()),
-        Planned { path: format!("secrets/{SECRET}/{name}"), text: provider.key.clone(), secret: true },
+        Planned {
+            path: format!("secrets/{SECRET}/{name}"),
+            text: provider.key.clone(),
+            secret: Some(provider.variable),
+        },
     ]
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Provider {
     pub(super) name: &'static str,
     /// The key.
     pub(super) key: String,
+    /// The variable that it is from.
+    pub(super) variable: &'static str,
     api: &'static str,
     endpoint: String,
     auth: &'static str,
@@ -39,6 +41,7 @@ pub(super) fn openai(set: Variables<'_>) -> Result<Option<Provider>, InitError> 
     Ok(Some(Provider {
         name: "openai",
         key,
+        variable: "OPENAI_API_KEY",
         api: "OpenAI",
         endpoint: "https://api.openai.com".to_owned(),
         auth: BEARER,
@@ -54,6 +57,7 @@ pub(super) fn anthropic(set: Variables<'_>) -> Result<Option<Provider>, InitErro
     Ok(Some(Provider {
         name: "anthropic",
         key,
+        variable: "ANTHROPIC_API_KEY",
         api: "Anthropic",
         endpoint: "https://api.anthropic.com".to_owned(),
         auth: X_API_KEY,
@@ -84,6 +88,7 @@ pub(super) fn azure(set: Variables<'_>) -> Result<Option<Provider>, InitError> {
     Ok(Some(Provider {
         name: "azure",
         key,
+        variable: "AZURE_OPENAI_API_KEY",
         api: "AzureOpenAI",
         endpoint,
         auth: API_KEY,

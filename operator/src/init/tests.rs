@@ -76,6 +76,45 @@ fn files_that_exist_are_kept_as_they_are() {
 }
 
 #[test]
+fn a_rotated_key_is_kept_and_said_to_differ_from_its_variable() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&planned(&ALL[..1]).unwrap(), directory.path()).unwrap();
+    let again = |key: &str| {
+        let outcomes = write(&planned(&[("OPENAI_API_KEY", key)]).unwrap(), directory.path()).unwrap();
+        outcomes
+            .into_iter()
+            .find(|(path, _)| path.parent().unwrap().ends_with("hedgerow-default-keys"))
+            .unwrap()
+            .1
+    };
+    assert_eq!(again("sk-one"), Outcome::Kept);
+    assert_eq!(again("sk-two"), Outcome::KeptOther("OPENAI_API_KEY"));
+    assert_eq!(
+        fs::read_to_string(directory.path().join("secrets/hedgerow-default-keys/openai")).unwrap(),
+        "sk-one"
+    );
+}
+
+#[test]
+fn everything_that_standalone_writes_beside_the_files_is_ignored_by_git() {
+    let plan = planned(&ALL[..1]).unwrap();
+    let ignored = plan.files.iter().find(|file| file.path == ".gitignore").unwrap();
+    assert_eq!(ignored.text.lines().collect::<Vec<_>>(), ["secrets/", ".status/", ".run/"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_named_with_its_cause_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = anyhow::Error::from(write(&planned(&ALL[..1]).unwrap(), &file).unwrap_err());
+    // As the command prints it.
+    let text = format!("{error:#}");
+    assert!(text.contains(&file.display().to_string()), "{text}");
+    assert_eq!(text.matches("os error").count(), 1, "{text}");
+}
+
+#[test]
 fn what_cannot_be_used_is_refused_by_name_and_without_its_value() {
     assert_eq!(planned(&[]), Err(InitError::NoKey));
     assert_eq!(planned(&[("OPENAI_API_KEY", "  ")]), Err(InitError::NoKey));

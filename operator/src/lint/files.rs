@@ -52,7 +52,11 @@ pub fn find(arguments: &[PathBuf]) -> Found {
             found.take(argument, read_bounded(io::stdin().lock()));
         } else if argument.is_dir() {
             found.visited.clear();
+            let before = (found.sources.len(), found.findings.len());
             found.directory(argument, 0);
+            if before == (found.sources.len(), found.findings.len()) {
+                found.unreadable(argument, "holds no YAML file: is it the right directory?");
+            }
         } else {
             found.file(argument);
         }
@@ -71,6 +75,9 @@ impl Found {
         let secrets = directory.join(SECRETS);
         if secrets.is_dir() {
             self.secrets.get_or_insert_default().extend(secret_files(&secrets));
+        }
+        if let Err(error) = fs::read_dir(directory) {
+            return self.unreadable(directory, &format!("cannot be read: {error}"));
         }
         for entry in entries(directory) {
             let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

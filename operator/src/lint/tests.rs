@@ -107,6 +107,38 @@ fn a_directory_stands_for_its_yaml_and_hidden_names_are_not_read() {
 }
 
 #[test]
+fn a_directory_without_yaml_is_an_error_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("notes.txt"), "x").unwrap();
+    let findings = files::find(&[directory.path().to_owned()]).findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].is_error() && findings[0].message.contains("no YAML file"), "{}", findings[0]);
+    assert_eq!(findings[0].file, directory.path().display().to_string());
+}
+
+#[test]
+fn a_missing_key_is_said_of_a_directory_with_secrets_as_standalone_says_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (route, key) =
+        (directory.path().join("openai.yaml"), directory.path().join("secrets/hedgerow-default-keys/openai"));
+    std::fs::write(&route, include_str!("../../../crds/examples/openai-east.yaml")).unwrap();
+    let missing = || {
+        let found = files::find(&[directory.path().to_owned()]);
+        let findings = check(&found.sources, found.secrets.as_ref());
+        findings.into_iter().find(|finding| finding.rule == "cross/secret-missing")
+    };
+    assert_eq!(missing(), None, "without a directory of secrets nothing is known of them");
+    std::fs::create_dir_all(key.parent().unwrap()).unwrap();
+    let finding = missing().unwrap();
+    assert!(
+        finding.is_error() && finding.message.contains("secrets/hedgerow-default-keys/openai"),
+        "{finding}"
+    );
+    std::fs::write(&key, "sk-one").unwrap();
+    assert_eq!(missing(), None);
+}
+
+#[test]
 fn a_named_pipe_is_a_finding_and_is_not_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe.yaml");
