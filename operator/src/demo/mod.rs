@@ -62,7 +62,7 @@ pub struct Args {
     /// Where the gateways listen; without it 127.0.0.1:8080, or any free port if that is taken.
     #[arg(long)]
     pub listen: Option<SocketAddr>,
-    /// Where the HTML report goes.
+    /// Where the HTML report goes. Default: target/ of a Cargo checkout, else the directory for temporary files.
     #[arg(long)]
     pub report: Option<PathBuf>,
 }
@@ -75,6 +75,7 @@ pub async fn run(args: Args) -> anyhow::Result<bool> {
         "Hedgerow demo: everything on loopback, provider times a tenth of real ones, guardrail windows of 10 s and 30 s.",
     );
     let stage = Stage::start(stage::address(args.listen), args.seed).await?;
+    screen.begin(&stage.running.base_url(FLEET).unwrap_or_default());
     let played = play(&stage, &args, &mut screen, &report).await;
     let ended = stage.end().await;
     let story = played?;
@@ -200,14 +201,20 @@ fn conclude(story: &Story) -> bool {
             promise.value
         ));
     }
+    if let Some(busy) = verdict::busy(&story.summary) {
+        screen::say(&busy);
+    }
     screen::say(&format!("report: {}", story.summary.report));
     promises.iter().all(|promise| promise.holds)
 }
 
+/// The build directory of a checkout, which its Git ignores, else the directory for temporary files: a demo leaves nothing
+/// that somebody could commit.
 fn default_report() -> PathBuf {
-    let name = "hedgerow-demo.html";
     let target = PathBuf::from("target");
-    if target.is_dir() { target.join(name) } else { PathBuf::from(name) }
+    // Cargo marks its build directories so.
+    let directory = if target.join("CACHEDIR.TAG").is_file() { target } else { std::env::temp_dir() };
+    directory.join("hedgerow-demo.html")
 }
 
 /// The demo's own clock, started with the traffic.

@@ -19,6 +19,9 @@ use crossterm::{
 use super::{recorder::FLEET, script::Scene};
 use crate::standalone::{CohortView, FleetView, LaneView, RouteView, View};
 
+/// What the asterisk beside a figure means.
+const ASTERISK: &str = "* estimated from the same requests: what their primaries alone would have given";
+
 /// What one drawing shows.
 pub(crate) struct Frame<'a> {
     pub(crate) seed: u64,
@@ -42,6 +45,13 @@ impl Screen {
     /// A table on a terminal, lines elsewhere.
     pub(crate) fn new() -> Self {
         Self { terminal: io::stderr().is_terminal(), decisions: 0 }
+    }
+
+    /// Says once what each frame shows on a terminal.
+    pub(crate) fn begin(&self, base_url: &str) {
+        if !self.terminal {
+            say(&format!("OPENAI_BASE_URL={base_url}/v1\n{ASTERISK}"));
+        }
     }
 
     /// Shows `frame`.
@@ -69,12 +79,12 @@ pub(crate) fn say(line: &str) {
 fn line(frame: &Frame<'_>) -> String {
     let shed: u64 = frame.shed.values().sum();
     let latency = frame.view.fleet(FLEET).map_or_else(String::new, |fleet| {
-        format!(
-            "first token p50 {} p99 {} (without* {})",
-            time(fleet.first_token.p50),
-            time(fleet.first_token.p99),
-            time(fleet.without.p99)
-        )
+        let (with, without) = (&fleet.first_token, &fleet.without);
+        let mut text = format!("first token p50 {} p99 {}", time(with.p50), time(with.p99));
+        if let (Some(_), Some(_)) = (with.p99, without.p99) {
+            let _ = write!(text, " (without hedging* {})", time(without.p99));
+        }
+        text
     });
     format!(
         "{:5.1} s  {:<10}  requests {:>6}  failed {}  shed {shed}  {latency}",
@@ -121,7 +131,7 @@ fn headline(frame: &Frame<'_>, fleet: &FleetView) -> String {
     format!(
         "requests {}  shed {shed}{}  failed {}          first token    p50     p95     p99\n\
          hedged {:.1} %  won {:.0} %  lost spend {:.1} %       with hedges {:>7} {:>7} {:>7}\n\
-         {:45}without*    {:>7} {:>7} {:>7}   *estimate\n",
+         {:45}without*    {:>7} {:>7} {:>7}\n{ASTERISK}\n",
         frame.requests,
         if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) },
         frame.failed,

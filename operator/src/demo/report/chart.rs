@@ -14,6 +14,8 @@ use plotters::{
 
 /// Width and height in pixels of the view box; the page scales them.
 const SIZE: (u32, u32) = (860, 300);
+/// Height of a line of names in pixels.
+const LINE: i32 = 13;
 /// Becomes `currentColor`.
 const INK: RGBColor = RGBColor(1, 2, 3);
 /// Becomes `currentColor` at low opacity, through the style sheet's class.
@@ -133,6 +135,7 @@ impl Chart {
     where
         Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
     {
+        let mut names: Vec<Name<'_>> = Vec::new();
         for span in &self.shaded {
             let corners = [(span.start.max(x.start), y.start), (span.end.min(x.end), y.end)];
             chart.draw_series([Rectangle::new(corners, RED.mix(0.14).filled())]).map_err(said)?;
@@ -140,7 +143,7 @@ impl Chart {
         for (name, at) in &self.thresholds {
             let line = PathElement::new([(x.start, *at), (x.end, *at)], RED.stroke_width(1));
             chart.draw_series([line]).map_err(said)?;
-            beside(chart, name, (x.end, *at), RED)?;
+            names.push(Name { text: name, at: (x.end, *at), colour: RED });
         }
         for (row, (name, at)) in self.moments.iter().filter(|(_, at)| x.contains(at)).enumerate() {
             // Two rows of names, so that neighbours can be read.
@@ -157,17 +160,25 @@ impl Chart {
                 .map_err(said)?;
         }
         for series in &self.series {
-            line(chart, series)?;
+            let end = line(chart, series)?;
+            names.extend(end.map(|at| Name { text: &series.name, at, colour: series.colour }));
         }
-        Ok(())
+        beside(chart, &names)
     }
 }
 
-/// One series with its gaps and its name.
+/// A name at the right end of what it names.
+struct Name<'a> {
+    text: &'a str,
+    at: (f64, f64),
+    colour: RGBColor,
+}
+
+/// One series with its gaps; its last point.
 fn line<'a, Y>(
     chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
     series: &Series,
-) -> Result<(), String>
+) -> Result<Option<(f64, f64)>, String>
 where
     Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
 {
@@ -180,23 +191,43 @@ where
             chart.draw_series(LineSeries::new(points, style)).map_err(said)?;
         }
     }
-    let last = series.points.iter().rev().find_map(|(x, y)| Some((*x, (*y)?)));
-    last.map_or(Ok(()), |at| beside(chart, &series.name, at, series.colour))
+    Ok(series.points.iter().rev().find_map(|(x, y)| Some((*x, (*y)?))))
 }
 
-/// A name at the right end of what it names.
+/// Names beside the ends of what they name, moved apart where they would lie over each other.
 fn beside<'a, Y>(
     chart: &ChartContext<'a, SVGBackend<'a>, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
-    name: &str,
-    at: (f64, f64),
-    colour: RGBColor,
+    names: &[Name<'_>],
 ) -> Result<(), String>
 where
     Y: plotters::coord::ranged1d::Ranged<ValueType = f64>,
 {
-    let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
-    let label = EmptyElement::at(at) + Text::new(format!(" {name}"), (4, 0), style);
-    chart.plotting_area().draw(&label).map_err(said)
+    let heights: Vec<i32> = names.iter().map(|name| chart.backend_coord(&name.at).1).collect();
+    let (_, rows) = chart.plotting_area().get_pixel_range();
+    for ((name, height), place) in names.iter().zip(&heights).zip(apart(&heights, rows.end)) {
+        let style =
+            ("sans-serif", 12).into_font().color(&name.colour).pos(Pos::new(HPos::Left, VPos::Center));
+        let text = Text::new(format!(" {}", name.text), (4, place - height), style);
+        chart.plotting_area().draw(&(EmptyElement::at(name.at) + text)).map_err(said)?;
+    }
+    Ok(())
+}
+
+/// Heights in the same order, at least [`LINE`] pixels apart and none below `bottom`, as near to the given ones as that
+/// allows from the top down.
+fn apart(heights: &[i32], bottom: i32) -> Vec<i32> {
+    let mut order: Vec<usize> = (0..heights.len()).collect();
+    order.sort_by_key(|index| heights[*index]);
+    let mut placed = heights.to_vec();
+    for pair in order.windows(2) {
+        placed[pair[1]] = placed[pair[1]].max(placed[pair[0]] + LINE);
+    }
+    let mut below = bottom + LINE;
+    for index in order.into_iter().rev() {
+        placed[index] = placed[index].min(below - LINE);
+        below = placed[index];
+    }
+    placed
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the library's formatters take references")]
@@ -254,5 +285,12 @@ mod tests {
     fn nothing_measured_is_said_and_not_drawn() {
         assert!(chart(vec![(0.0, None), (1.0, None)]).svg().contains("nothing was measured"));
         assert!(chart(Vec::new()).svg().contains("nothing was measured"));
+    }
+
+    #[test]
+    fn names_never_lie_over_each_other_nor_below_the_picture() {
+        assert_eq!(apart(&[10, 100], 250), [10, 100], "far enough");
+        assert_eq!(apart(&[100, 102, 98], 250), [111, 124, 98], "in the order of their lines");
+        assert_eq!(apart(&[249, 250], 250), [237, 250], "up from the bottom");
     }
 }

@@ -175,18 +175,20 @@ fn routing(story: &Story) -> Figure {
         })
     });
     let slow = story.summary.scene(Scene::SlowRegion).map(|scene| scene.from_s..scene.to_s);
+    let share_of_b =
+        |point: &Point| point.shares.iter().find(|(route, _)| route == "region-b").map(|(_, share)| *share);
     let least = slow.and_then(|span| {
         let inside = story.points.iter().filter(|point| span.contains(&point.at_s));
-        inside
-            .filter_map(|point| {
-                point.shares.iter().find(|(route, _)| route == "region-b").map(|(_, share)| *share)
-            })
-            .min_by(f64::total_cmp)
+        inside.filter_map(share_of_b).min_by(f64::total_cmp)
     });
-    let see = least.map_or_else(
-        || "Shares were not measured.".to_owned(),
-        |share| format!("A slow region is not hedged away but left: region-b goes down to {share:.0} % of the traffic and comes back."),
-    );
+    let last = story.points.last().and_then(|point| share_of_b(point));
+    let see = match (least, last) {
+        (Some(least), Some(last)) => format!(
+            "A slow region is not hedged away but left: region-b goes down to {least:.0} % of the traffic; at the end of the \
+             demo it has {last:.0} %."
+        ),
+        _ => "Shares were not measured.".to_owned(),
+    };
     let chart = Chart {
         title: "Share of the traffic by route".into(),
         x: "time in s",

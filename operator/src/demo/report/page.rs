@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::{
+    script::Scene,
     story::{SceneSummary, Story, Summary},
     verdict::{self, Promise},
 };
@@ -30,9 +31,13 @@ pub(super) fn page(story: &Story, figures: &[Figure]) -> String {
         lead(story)
     );
     html.push_str("<h2>What held</h2>\n");
+    if let Some(busy) = verdict::busy(summary) {
+        let _ = writeln!(html, "<p class=\"bad\">{}</p>", escaped(&busy));
+    }
     html.push_str(&promise_table(&promises));
     html.push_str("<h2>Scene by scene</h2>\n<p class=\"see\">Latency is the first token of streams and the whole answer of the rest, over the cohorts (batch is never hedged). ");
-    html.push_str("\"Without\" is the Kaplan-Meier estimate of what primaries alone would have given.</p>\n");
+    html.push_str("\"Without\" is the Kaplan-Meier estimate of what primaries alone would have given. ");
+    html.push_str("Duplicates are hedges per 100 requests of the cohorts, lost spend is per cost of their attempts; batch is in neither, but among the requests.</p>\n");
     html.push_str(&scene_table(summary));
     for figure in figures {
         let _ = write!(
@@ -83,7 +88,7 @@ fn promise_table(promises: &[Promise]) -> String {
         )
     });
     format!(
-        "<table>\n<tr><th>Promise</th><th>Measured</th><th></th></tr>\n{}</table>\n",
+        "<table>\n<tr><th>Promise</th><th class=\"words\">Measured</th><th></th></tr>\n{}</table>\n",
         rows.collect::<String>()
     )
 }
@@ -100,9 +105,10 @@ fn scene_row(scene: &SceneSummary) -> String {
     let shed: Vec<String> =
         scene.shed.iter().filter(|(_, n)| **n > 0).map(|(lane, n)| format!("{n} {lane}")).collect();
     format!(
-        "<tr><td>{}</td><td>{:.0} to {:.0}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+        "<tr><td>{}<br><small>{}</small></td><td>{:.0} to {:.0}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
          <td>{:.1} %</td><td>{:.1} %</td><td>{}</td></tr>\n",
         scene.name,
+        escaped(caption(scene.name)),
         scene.from_s,
         scene.to_s,
         scene.requests,
@@ -117,14 +123,24 @@ fn scene_row(scene: &SceneSummary) -> String {
     )
 }
 
+/// What happened in the scene of that name.
+fn caption(name: &str) -> &'static str {
+    Scene::ALL.into_iter().find(|scene| scene.name() == name).map_or("", Scene::caption)
+}
+
 fn decisions(story: &Story) -> String {
     if story.marks.is_empty() {
         return "<p class=\"empty\">No guardrail decision was taken.</p>\n".to_owned();
     }
     let rows = story.marks.iter().map(|mark| {
-        format!("<tr><td>{:.1} s</td><td class=\"words\">{}</td></tr>\n", mark.at_s, escaped(&mark.line))
+        // The controller runs before the traffic does.
+        let at = if mark.at_s < 0.0 { "before".to_owned() } else { format!("{:.1} s", mark.at_s) };
+        format!("<tr><td>{at}</td><td class=\"words\">{}</td></tr>\n", escaped(&mark.line))
     });
-    format!("<table>\n<tr><th>At</th><th>Decision</th></tr>\n{}</table>\n", rows.collect::<String>())
+    format!(
+        "<table>\n<tr><th>At</th><th class=\"words\">Decision</th></tr>\n{}</table>\n",
+        rows.collect::<String>()
+    )
 }
 
 /// Text that is safe between tags and in attributes.
