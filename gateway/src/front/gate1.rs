@@ -100,9 +100,12 @@ pub fn too_large(limit: u64) -> ErrorAnswer {
     ErrorAnswer::new(Kind::TooLarge, format!("the body is longer than {limit} bytes: send less"))
 }
 
+/// Reason of a refusal that no lane decided.
+pub const BODY_MEMORY: &str = "BodyMemory";
+
 /// Refuses because buffered bodies use their share of the memory.
 pub fn body_memory(snapshot: &Snapshot) -> ErrorAnswer {
-    shed(snapshot, "BodyMemory", "the gateway buffers as many request bytes as it may")
+    shed(snapshot, BODY_MEMORY, "the gateway buffers as many request bytes as it may")
 }
 
 fn pod_full(snapshot: &Snapshot) -> ErrorAnswer {

@@ -3,6 +3,17 @@
 //! Invariant: what is not listed here is not registered, and what is listed is in the document (both tested).
 
 use hedgerow_config::metric;
+use hedgerow_policy::{
+    breaker::State,
+    gate::Reason,
+    lane::ShedReason,
+    ledger::{Basis, Kind, Role},
+};
+
+use crate::{
+    front::gate1::BODY_MEMORY,
+    settle::record::{Outcome, StatusClass},
+};
 
 /// One family.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +67,34 @@ pub const CATALOG: [Entry; 16] = [
     entry(metric::RECORDS_DROPPED, "counter", &[], "Records lost because their reader was too slow"),
 ];
 
+/// Values of the labels that are words of closed lists, by label and the families that have it.
+fn closed_lists() -> Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)> {
+    let outcomes = || Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
+    vec![
+        ("gen_ai_token_type", vec![metric::TOKEN_USAGE], vec!["input", "output"]),
+        ("kind", vec![metric::ATTEMPTS], Kind::ALL.map(Kind::as_str).into()),
+        ("outcome", vec![metric::ATTEMPTS, metric::HEDGES], outcomes()),
+        ("state", vec![metric::BREAKER_STATE], State::ALL.map(State::as_str).into()),
+        (
+            "reason",
+            vec![metric::SHED],
+            ShedReason::ALL.map(ShedReason::as_str).into_iter().chain([BODY_MEMORY]).collect(),
+        ),
+        (
+            "reason",
+            vec![metric::HEDGE_SUPPRESSED],
+            Reason::ALL.iter().map(|reason| reason.as_str()).collect(),
+        ),
+        (
+            "status_class",
+            vec![metric::ACTIONS],
+            StatusClass::ALL.iter().map(|class| class.as_str()).collect(),
+        ),
+        ("role", vec![metric::SPEND_MICROS], Role::ALL.map(Role::as_str).into()),
+        ("basis", vec![metric::SPEND_MICROS], Basis::ALL.map(Basis::as_str).into()),
+    ]
+}
+
 /// The help text of a listed family.
 pub(super) fn help(name: &str) -> &'static str {
     CATALOG.iter().find(|entry| entry.name == name).map_or("", |entry| entry.help)
@@ -77,6 +116,16 @@ pub fn markdown() -> String {
         let labels: Vec<_> = labels.iter().map(|label| format!("`{label}`")).collect();
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| `{name}` | {kind} | {} | {help} |", labels.join(", "));
+    }
+    text.push_str(
+        "\n## Words of the closed lists\n\n\
+         Every other label value is a configured name: a route, lane, cohort or public model; `cohort` is empty for\n\
+         requests in none.\n\n\
+         | Label | Of | Values |\n| --- | --- | --- |\n",
+    );
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    for (label, families, words) in closed_lists() {
+        let _ = writeln!(text, "| `{label}` | {} | {} |", quoted(&families), quoted(&words));
     }
     text
 }
