@@ -26,13 +26,14 @@ fn lint_says_what_each_file_expects_and_nothing_else() {
     }
 }
 
-/// A rule that compares with the stored object needs two of them; those are in the target `cluster`.
+/// A rule that compares with the stored object needs two of them; those are in the target `cluster`. Status is the
+/// operator's: nobody applies it from a file.
 #[test]
 fn every_rule_is_broken_by_a_file() {
     let mut unbroken = BTreeSet::new();
     for kind in Kind::ALL {
         rules(kind.schema(), "", &mut |path, rule| {
-            if !rule.contains("oldSelf") {
+            if !rule.contains("oldSelf") && !path.starts_with("status.") {
                 unbroken.insert((kind, path.to_owned(), rule.to_owned()));
             }
         });
