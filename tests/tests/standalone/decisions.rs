@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
-use hedgerow::standalone::{
-    Running, View,
-    hold::{self, Request},
+use hedgerow::{
+    domain::guardrail::Request,
+    standalone::{Running, View, hold},
 };
 use hedgerow_config::state::InFlight;
 use serde_json::Value;
