@@ -12,7 +12,7 @@
 use std::{
     future::{Future as _, poll_fn},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -20,11 +20,11 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use hedgerow_policy::time::Moment;
 use http_body::{Body as _, Frame};
-use http_body_util::BodyExt as _;
-use tokio::time::{Sleep, sleep, sleep_until};
+use tokio::time::{Sleep, sleep};
 
 use super::gate1;
 use crate::{
+    race::timer::Timer,
     runtime::{Runtime, gauge::Held, snapshot::Snapshot},
     wire::answer::{ErrorAnswer, Kind},
 };
@@ -65,31 +65,20 @@ pub async fn read(
     let ceiling = snapshot.settings.buffered_bytes_limit;
     let mut first = Bytes::new();
     let mut more: Option<BytesMut> = None;
-    let began = runtime.clock.now();
-    let (mut read, mut last, mut leave) = (0, began, Moment::MAX);
+    let mut patience = Patience::new(runtime, ceiling);
+    let mut read = 0;
     loop {
-        let now = runtime.clock.now();
-        let scarce = runtime.gauges.buffered.get() > ceiling / 2;
-        let slow = too_slow(began, last, read, scarce);
-        if now >= slow.min(leave) {
-            let told = if leave < slow { leaving() } else { bad("the body came too slowly: send it again") };
-            return Err((told, body));
-        }
-        let frame = tokio::select! {
-            biased;
-            frame = body.frame() => frame,
-            () = closes(runtime), if leave == Moment::MAX => {
-                leave = runtime.clock.now() + LEAVE_TIME;
-                continue;
-            }
-            () = sleep_until(runtime.clock.instant(slow.min(leave).min(now + LOOK))) => continue,
+        let frame = poll_fn(|cx| match Pin::new(&mut body).poll_frame(cx) {
+            Poll::Ready(frame) => Poll::Ready(Ok(frame)),
+            Poll::Pending => patience.poll(cx, read).map(Err),
+        });
+        let frame = match frame.await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => return Ok(more.map_or(first, BytesMut::freeze)),
+            Ok(Some(Err(_))) => return Err((bad("the body ended before it was whole: send it again"), body)),
+            Err(told) => return Err((told, body)),
         };
-        last = runtime.clock.now();
-        let frame = match frame {
-            Some(Ok(frame)) => frame,
-            None => return Ok(more.map_or(first, BytesMut::freeze)),
-            Some(Err(_)) => return Err((bad("the body ended before it was whole: send it again"), body)),
-        };
+        patience.waiting = None;
         let Ok(data) = frame.into_data() else { continue };
         read += data.len() as u64;
         if read > limit {
@@ -113,9 +102,45 @@ pub async fn read(
     }
 }
 
-/// Waits until bodies are given up. Nothing wakes it but the poll that the change of phase causes (`front::closing`).
-async fn closes(runtime: &Runtime) {
-    poll_fn(|_| if runtime.closing() { Poll::Ready(()) } else { Poll::Pending }).await;
+/// How long a body is still waited for. Looked at only when nothing is here, and one timer does for the whole body.
+struct Patience<'a> {
+    runtime: &'a Runtime,
+    /// Buffered bytes of the pod.
+    ceiling: u64,
+    began: Moment,
+    /// Since when nothing has come.
+    waiting: Option<Moment>,
+    /// When it is given up because the gateway leaves.
+    leave: Moment,
+    timer: Timer,
+}
+
+impl<'a> Patience<'a> {
+    fn new(runtime: &'a Runtime, ceiling: u64) -> Self {
+        let began = runtime.clock.now();
+        Self { runtime, ceiling, began, waiting: None, leave: Moment::MAX, timer: Timer::default() }
+    }
+
+    /// Ready with what the client is told when a body of which `read` bytes have come is given up. A change of phase
+    /// polls this too (`front::closing`).
+    fn poll(&mut self, cx: &mut Context<'_>, read: u64) -> Poll<ErrorAnswer> {
+        loop {
+            let now = self.runtime.clock.now();
+            let last = *self.waiting.get_or_insert(now);
+            if self.leave == Moment::MAX && self.runtime.closing() {
+                self.leave = now + LEAVE_TIME;
+            }
+            let scarce = self.runtime.gauges.buffered.get() > self.ceiling / 2;
+            let slow = too_slow(self.began, last, read, scarce);
+            if now >= self.leave {
+                return Poll::Ready(leaving());
+            }
+            if now >= slow {
+                return Poll::Ready(bad("the body came too slowly: send it again"));
+            }
+            ready!(self.timer.poll(cx, &self.runtime.clock, slow.min(self.leave).min(now + LOOK)));
+        }
+    }
 }
 
 fn leaving() -> ErrorAnswer {
