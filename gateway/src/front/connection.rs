@@ -107,7 +107,6 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
-        .max_headers(limits.headers)
         .max_header_size(limits.head_bytes as usize)
         .max_buf_size(HTTP1_BUFFER)
         .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));

@@ -5,7 +5,8 @@
 //! TCP_NODELAY; after the phase left `Open` no connection is accepted and [`Listening::serve`] returns when the last one
 //! has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
 //!
-//! Numbers: 32 KiB and 128 headers (what nginx takes in all by default; more is answered 431); 75 s for a head,
+//! Numbers: 32 KiB (what nginx takes in all by default) and hyper's own 100 headers (another number costs two arrays on
+//! the heap for each request); more is answered 431. 75 s for a head,
 //! which is also how long a kept connection may idle (longer than the 60 s of usual load balancers, so that they close
 //! first); 8,192 connections (9 x the default ceiling of user actions, 100 MB of idle connections at worst); 256 h2
 //! streams with 256 KiB windows each and 4 MiB per connection.
@@ -39,8 +40,6 @@ pub struct Limits {
     pub connections: u32,
     /// Longest wait for a request head, the idle time of a kept connection included.
     pub head_timeout: Duration,
-    /// Headers of one request.
-    pub headers: usize,
     /// Bytes of one request head.
     pub head_bytes: u32,
     /// Streams of one h2 connection.
@@ -54,7 +53,6 @@ impl Default for Limits {
         Self {
             connections: 8192,
             head_timeout: Duration::from_secs(75),
-            headers: 128,
             head_bytes: 32 * 1024,
             streams: 256,
             patience: PATIENCE,

@@ -53,7 +53,6 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const SETTINGS_EVERY: Duration = Duration::from_millis(5);
 const SETTINGS_LOOKS: u32 = 200;
 const HTTP1_BUFFER: usize = 64 * 1024;
-const MAX_HEADERS: usize = 256;
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
@@ -120,7 +119,6 @@ where
 {
     let (sender, connection) = http1::Builder::new()
         .max_buf_size(HTTP1_BUFFER)
-        .max_headers(MAX_HEADERS)
         .handshake(TokioIo::new(socket))
         .await
         .map_err(|error| UpstreamError::from_hyper(&error))?;
