@@ -16,7 +16,7 @@ use serde_json::Value;
 /// Who the tests are in `managedFields`.
 const MANAGER: &str = "hedgerow-tests";
 /// Longest time for one answer: a loaded machine is slow, a hanging one shall not hang the run.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// A way to the API as the cluster's administrator.
 pub(crate) struct Api {

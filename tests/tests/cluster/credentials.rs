@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Twice the kubelet's period.
-const KUBELET: Duration = Duration::from_secs(180);
+const KUBELET: Duration = Duration::from_mins(3);
 
 #[tokio::test]
 async fn a_missing_secret_is_named_and_taken_up_without_a_restart_once_it_is_there() {

@@ -1,7 +1,7 @@
 //! Children of fleets, as `hedgerow render` prints them: the API server takes every one as it is, and admits the pods
 //! even where only restricted ones may run.
 
-use std::{fs, path::PathBuf};
+use std::{fmt::Write as _, fs, path::PathBuf};
 
 use hedgerow::{
     domain::Objects,
@@ -35,7 +35,8 @@ fn extremes() -> String {
     );
     for n in 0..256 {
         let name = format!("{n:03}{}", "r".repeat(250));
-        text += &format!(
+        let _ = write!(
+            text,
             "---\napiVersion: hedgerow.dev/v1alpha1\nkind: ProviderRoute\nmetadata: {{name: {name}}}\nspec:\n  \
              gateway: {fleet}\n  api: OpenAI\n  endpoint: https://r{n}.example.com:{}\n  \
              auth: {{secretRef: {{name: {}, key: k}}}}\n  failureDomain: {{provider: p, region: r{n}}}\n  \
@@ -111,7 +112,7 @@ async fn every_child_is_stored_as_it_was_rendered_and_every_pod_is_admitted() {
             let name = format!("{case} {kind}");
             match api.apply(&place(&object), &object.to_string(), true).await {
                 Ok(stored) => {
-                    wrong.extend(difference(&object, &stored, "").map(|text| format!("{name}{text}")))
+                    wrong.extend(difference(&object, &stored, "").map(|text| format!("{name}{text}")));
                 }
                 Err(refusal) => wrong.push(format!("{name}: {}", refusal.message())),
             }

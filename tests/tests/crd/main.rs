@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use hedgerow::lint::{Source, check};
+use hedgerow::lint::{Finding, Source, check};
 use hedgerow_crds::Kind;
 use hedgerow_tests::refused::{self, Expected};
 use serde_json::Value;
@@ -16,7 +16,7 @@ fn lint_says_what_each_file_expects_and_nothing_else() {
         let source = Source::new(refused.file.display().to_string(), refused.text.clone());
         let mut found: Vec<_> = check(&[source], None)
             .into_iter()
-            .filter(|finding| finding.is_error())
+            .filter(Finding::is_error)
             .map(|finding| Expected { rule: finding.rule, path: finding.path, message: finding.message })
             .collect();
         let mut expected = refused.expected.clone();
