@@ -24,6 +24,9 @@ use crate::render::children::{Child, ChildKind};
 /// to go that it does not want any more.
 const ANNOTATION_RENDERED: &str = "hedgerow.dev/rendered";
 
+/// How often to try to own a new object.
+const OWN_ATTEMPTS: usize = 4;
+
 /// Writes children.
 #[derive(Clone)]
 pub struct Hand {
@@ -192,25 +195,33 @@ impl Hand {
     }
 
     /// Turns what the create owns into what an apply owns: else a field that we do not want any more would stay, because
-    /// the create still asked for it.
+    /// the create still asked for it. Controllers write new objects at once, so it may take a second look.
     async fn own(
         &self,
         api: &Api<DynamicObject>,
         created: &DynamicObject,
         child: &Child,
     ) -> Result<DynamicObject, ApplyError> {
-        let mut managed = created.metadata.managed_fields.clone().unwrap_or_default();
-        for entry in managed.iter_mut().filter(|entry| entry.manager.as_deref() == Some(manager::CHILDREN)) {
-            entry.operation = Some("Apply".to_owned());
+        let mut metadata = created.metadata.clone();
+        for _ in 0..OWN_ATTEMPTS {
+            let mut managed = metadata.managed_fields.clone().unwrap_or_default();
+            for entry in
+                managed.iter_mut().filter(|entry| entry.manager.as_deref() == Some(manager::CHILDREN))
+            {
+                entry.operation = Some("Apply".to_owned());
+            }
+            let patch = json!({ "metadata": {
+                "managedFields": managed, "resourceVersion": metadata.resource_version,
+            } });
+            match bounded(api.patch(&child.name, &PatchParams::default(), &Patch::Merge(patch))).await {
+                Err(error) if error.is_conflict() => {
+                    metadata = bounded(api.get_metadata(&child.name)).await?.metadata;
+                }
+                answer => return Ok(answer?),
+            }
         }
-        let patch = json!({ "metadata": {
-            "managedFields": managed, "resourceVersion": created.metadata.resource_version,
-        } });
-        match bounded(api.patch(&child.name, &PatchParams::default(), &Patch::Merge(patch))).await {
-            // Somebody wrote it already; the next difference is applied all the same.
-            Err(error) if error.is_conflict() => Ok(created.clone()),
-            answer => Ok(answer?),
-        }
+        // The child is as it should be; only a field that is dropped later would stay.
+        Ok(created.clone())
     }
 
     fn api(&self, namespace: &str, kind: ChildKind) -> Api<DynamicObject> {

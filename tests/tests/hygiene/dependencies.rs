@@ -34,6 +34,10 @@ const PURE: &[(&str, &[&str])] = &[
         &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
     ),
     (
+        "operator/src/fleet/",
+        &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
+    ),
+    (
         "operator/src/render/",
         &["tokio", "reqwest", "kube::Client", "std::env", "std::fs", "Instant::now", "SystemTime"],
     ),
