@@ -2,7 +2,8 @@
 //!
 //! Scenarios share one cluster (`tests/cluster`), each needs it without Hedgerow in it, so they run one after the other. In
 //! `tests/run` they come before those of the target `cluster`, on the fresh cluster; by hand: `HEDGEROW_CLUSTER=/tmp/mine
-//! cargo test -p hedgerow-tests --test release`. Images are those that `images/build` has left in `target/images`.
+//! cargo test -p hedgerow-tests --test release`. Images are those in `HEDGEROW_IMAGES`, or what `images/build` has
+//! left in `target/images`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -32,6 +32,10 @@ pub(crate) struct Stand {
     _alone: MutexGuard<'static, ()>,
 }
 
+#[allow(
+    clippy::unused_self,
+    reason = "whoever holds a Stand has the cluster alone, and nobody else may use it"
+)]
 impl Stand {
     /// A cluster that is up, has our images and holds nothing of ours.
     pub(crate) fn bare() -> Self {
@@ -60,7 +64,9 @@ impl Stand {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         UP.call_once(|| {
             text(&run("tests/cluster/up", &[], None));
-            let archive = |name: &str| root().join("target/images").join(name).to_str().unwrap().to_owned();
+            let made = std::env::var_os("HEDGEROW_IMAGES");
+            let images = made.map_or_else(|| root().join("target/images"), PathBuf::from);
+            let archive = |name: &str| images.join(name).to_str().unwrap().to_owned();
             text(&run("tests/cluster/load", &[&archive("operator.tar"), &archive("gateway.tar")], None));
         });
         Self { team, _alone: alone }
@@ -87,6 +93,11 @@ impl Stand {
         text(&run("tests/cluster/kubectl", arguments, None))
     }
 
+    /// `kubectl`; what it printed, or why it failed.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<String, String> {
+        verdict(&run("tests/cluster/kubectl", arguments, None))
+    }
+
     /// `helm`; the scenario fails where it does.
     pub(crate) fn helm(&self, arguments: &[&str]) -> String {
         text(&run("tests/cluster/helm", arguments, None))
@@ -109,6 +120,7 @@ impl Stand {
             "apply",
             "--server-side",
             "--force-conflicts",
+            "--field-manager=scenario",
             "--filename",
             "-",
         ];
@@ -186,7 +198,7 @@ fn text(output: &Output) -> String {
 
 /// A Role in the team's namespace and who has it. Rules as YAML flow mappings.
 pub(crate) fn role(who: &str, rules: &[&str]) -> String {
-    let rules: String = rules.iter().map(|rule| format!("  - {rule}\n")).collect();
+    let rules = format!("  - {}\n", rules.join("\n  - "));
     format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: {who}}}\nrules:\n{rules}---\n\
          apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: {who}}}\n\

@@ -115,20 +115,20 @@ fn of_a_pod_the_operator_may_change_its_own_annotations_only() {
 #[test]
 fn the_operator_has_no_verb_on_secrets_and_no_way_into_pods() {
     let stand = Stand::installed();
-    for (verb, resource) in [
-        ("get", "secrets"),
-        ("list", "secrets"),
-        ("create", "secrets"),
-        ("create", "pods"),
-        ("delete", "pods"),
-        ("create", "pods/exec"),
-        ("create", "serviceaccounts/token"),
-        ("create", "clusterroles.rbac.authorization.k8s.io"),
-        ("update", "providerroutes.hedgerow.dev"),
-        ("impersonate", "users"),
+    for question in [
+        &["get", "secrets"][..],
+        &["list", "secrets"],
+        &["create", "secrets"],
+        &["create", "pods"],
+        &["delete", "pods"],
+        &["create", "pods", "--subresource=exec"],
+        &["create", "serviceaccounts", "--subresource=token"],
+        &["create", "clusterroles.rbac.authorization.k8s.io"],
+        &["update", "providerroutes.hedgerow.dev"],
+        &["impersonate", "users"],
     ] {
-        let answer = stand.attempt(OPERATOR, &["-n", &stand.team, "auth", "can-i", verb, resource]);
-        assert!(answer.is_err(), "the operator may {verb} {resource}");
+        let answer = stand.attempt(OPERATOR, &[&["-n", &stand.team, "auth", "can-i"], question].concat());
+        assert!(answer.is_err(), "the operator may {question:?}");
     }
     // The question itself is answered: it does have the rights that it uses.
     stand.attempt(OPERATOR, &["-n", &stand.team, "auth", "can-i", "patch", "pods"]).unwrap();

@@ -68,7 +68,14 @@ fn digests_and_bounds_install() {
 fn two_namespaces_install_without_any_role_in_the_cluster() {
     installs("namespaced", "hedgerow", |stand| {
         stand.kubectl(&["apply", "--server-side", "--filename", "crds/"]);
-        stand.kubectl(&["wait", "--for=condition=Established", "--timeout=30s", "--filename", "crds/"]);
+        stand.kubectl(&[
+            "wait",
+            "--for=condition=Established",
+            "--timeout=30s",
+            "--recursive=false",
+            "--filename",
+            "crds/",
+        ]);
     });
 }
 

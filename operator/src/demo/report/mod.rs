@@ -181,7 +181,7 @@ fn routing(story: &Story) -> Figure {
         let inside = story.points.iter().filter(|point| span.contains(&point.at_s));
         inside.filter_map(share_of_b).min_by(f64::total_cmp)
     });
-    let last = story.points.last().and_then(|point| share_of_b(point));
+    let last = story.points.last().and_then(share_of_b);
     let see = match (least, last) {
         (Some(least), Some(last)) => format!(
             "A slow region is not hedged away but left: region-b goes down to {least:.0} % of the traffic; at the end of the \
