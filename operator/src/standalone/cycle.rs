@@ -199,8 +199,7 @@ impl Cycle {
         for line in self.applied.take(resources.iter()) {
             self.screen.say(&line);
         }
-        let mut objects = Objects::default();
-        resources.into_iter().for_each(|resource| objects.push(resource));
+        let objects: Objects = resources.into_iter().collect();
         let snapshots = objects.snapshots();
         self.end_fleets_without(&snapshots);
         for snapshot in snapshots {
