@@ -129,6 +129,8 @@ fn breached(facts: &PolicyFacts<'_>) -> Said {
         facts.cohorts.iter().filter(|cohort| is_on(cohort) || cohort.mode == Mode::Observe).collect();
     if on.is_empty() {
         Said::unknown(Reason::SwitchedOff, "no cohort is switched on")
+    } else if facts.pods.members.is_empty() {
+        Said::unknown(Reason::NoReadyPods, "no gateway runs, so nothing is measured")
     } else if !facts.pods.any_read() {
         Said::unknown(
             Reason::ScrapeFailed,

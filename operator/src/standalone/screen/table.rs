@@ -70,13 +70,14 @@ fn head(fleet: &FleetView) -> Vec<String> {
     let (with, without) = (&fleet.first_token, &fleet.without);
     let columns =
         |values: [Option<Duration>; 3]| values.map(|value| format!("{:<7}", latency(value))).concat();
-    vec![
-        format!(
-            "fleet {} · gateways {ready}/{} · OPENAI_BASE_URL={}/v1",
-            fleet.name,
-            fleet.pods.len(),
-            fleet.base_url
-        ),
+    let anthropic = !fleet.routes.is_empty() && fleet.routes.iter().all(|route| route.anthropic);
+    let url = if anthropic {
+        format!("ANTHROPIC_BASE_URL={}", fleet.base_url)
+    } else {
+        format!("OPENAI_BASE_URL={}/v1", fleet.base_url)
+    };
+    let mut lines = vec![
+        format!("fleet {} · gateways {ready}/{} · {url}", fleet.name, fleet.pods.len()),
         format!(
             "{:<62}first token   p50    p95    p99",
             format!(
@@ -92,8 +93,16 @@ fn head(fleet: &FleetView) -> Vec<String> {
             hedging(fleet).join("   "),
             columns([with.p50, with.p95, with.p99])
         ),
-        format!("{:<62}  without*    {}  *estimate", "", columns([without.p50, without.p95, without.p99])),
-    ]
+    ];
+    // Without a hedge there is nothing to compare.
+    if totals.hedges > 0 {
+        lines.push(format!(
+            "{:<62}  without*    {}  *estimate",
+            "",
+            columns([without.p50, without.p95, without.p99])
+        ));
+    }
+    lines
 }
 
 fn routes(routes: &[RouteView]) -> Vec<String> {
