@@ -15,7 +15,6 @@ use http_body::Frame;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::Instant,
 };
 use tower::ServiceExt as _;
 
@@ -62,11 +61,11 @@ impl http_body::Body for Never {
 async fn a_body_that_does_not_come_is_given_up_after_a_minute_or_after_seconds_when_memory_is_scarce() {
     for (limit, seconds) in [(1 << 20, 60), (30_000, 5)] {
         let pod = pod(Limits::default(), |config| config.settings.buffered_bytes_limit = limit);
-        let asked = Instant::now();
+        let asked = pod.runtime.clock.now();
         let request = Request::post("/v1/chat/completions").body(Body::new(Never)).unwrap();
         let answer = router(pod.runtime.clone()).oneshot(request).await.unwrap();
         assert_eq!(answer.status(), 400);
-        let (waited, wanted) = (asked.elapsed(), Duration::from_secs(seconds));
+        let (waited, wanted) = (pod.runtime.clock.now().since(asked), Duration::from_secs(seconds));
         assert!((wanted..=wanted + Duration::from_secs(1)).contains(&waited), "{limit}: {waited:?}");
         assert_eq!(pod.runtime.in_flight(), InFlight::default());
     }
