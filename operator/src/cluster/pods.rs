@@ -154,7 +154,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pod(status: serde_json::Value) -> Option<Presence> {
+    fn pod(status: &serde_json::Value) -> Option<Presence> {
         let object = json!({ "metadata": { "name": "a", "uid": "u" }, "status": status });
         presence(&serde_json::from_value(object).unwrap())
     }
@@ -167,7 +167,7 @@ mod tests {
                 "name": "gateway", "image": "x", "imageID": "", "ready": false, "restartCount": 1, "state": state,
                 "lastState": { "terminated": { "exitCode": 137, "reason": "OOMKilled" } },
             });
-            pod(json!({ "phase": "Pending", "containerStatuses": [container] })).unwrap().trouble
+            pod(&json!({ "phase": "Pending", "containerStatuses": [container] })).unwrap().trouble
         };
         assert_eq!(waiting("ContainerCreating", None), None);
         let pull = waiting("ErrImagePull", Some("not found"));
@@ -176,9 +176,9 @@ mod tests {
         let crash = waiting("CrashLoopBackOff", None).unwrap();
         assert_eq!(crash, "CrashLoopBackOff: last time OOMKilled with exit code 137");
         let condition = json!({ "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no cpu" });
-        let pending = pod(json!({ "phase": "Pending", "conditions": [condition] })).unwrap();
+        let pending = pod(&json!({ "phase": "Pending", "conditions": [condition] })).unwrap();
         assert_eq!(pending.trouble.as_deref(), Some("Unschedulable: no cpu"));
-        assert_eq!(pod(json!({ "phase": "Failed" })), None, "it has ended");
+        assert_eq!(pod(&json!({ "phase": "Failed" })), None, "it has ended");
     }
 
     #[test]

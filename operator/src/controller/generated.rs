@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_fleet_is_idle_from_its_last_route_on_and_a_new_route_ends_that() {
-        let (mut idle, ttl) = (Idle::default(), Duration::from_secs(60));
+        let (mut idle, ttl) = (Idle::default(), Duration::from_mins(1));
         let mut look = |none: bool, at: u64| idle.look(none, ttl, Moment::from_secs(at));
         assert!(!look(true, 100) && !look(true, 159) && !look(false, 159));
         assert!(!look(true, 160) && !look(true, 219) && look(true, 220));
