@@ -31,7 +31,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// Longest that a client may keep one frame waiting, beside what its bytes take at [`RATE`].
+/// Longest that a client may keep one frame waiting, beside what its bytes take at `RATE`.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Bytes a second that prolong the time of a frame.
 const RATE: u64 = 64 * 1024;

@@ -2,7 +2,7 @@
 //!
 //! Start: settings -> client -> health port -> watches -> election -> work as leader. A standby keeps its watches warm and is
 //! ready. End, on SIGTERM or Ctrl-C: not ready any more, work ends, the Lease is given back, exit. On loss of the lead all
-//! work is dropped at its next await point; should that take longer than [`DROPPED_WITHIN`], the process ends instead.
+//! work is dropped at its next await point; should that take longer than `DROPPED_WITHIN`, the process ends instead.
 
 pub mod clock;
 mod health;

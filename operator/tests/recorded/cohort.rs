@@ -12,10 +12,18 @@ use hedgerow::{
 };
 use hedgerow_config::{
     State,
+    cohort::Mode,
     money::Picos,
     state::{CohortBucket, CohortCounters, CohortReport},
 };
-use hedgerow_crds::{Kind, v1alpha1::HedgePolicyStatus};
+use hedgerow_crds::{
+    Kind,
+    v1alpha1::{HedgePolicySpec, HedgePolicyStatus},
+};
+use hedgerow_policy::{
+    guardrail::{Evaluation, Windows},
+    time::Moment,
+};
 use serde_json::{Value, json};
 
 use crate::fleet::{NOW, Stage, reference, shown};
@@ -44,24 +52,33 @@ impl Traffic {
 /// Length of a bucket.
 const TEN_SECONDS: Duration = Duration::from_secs(10);
 
-/// The policy `chat` at the end of the story.
-pub(crate) fn policy(stage: &Stage, story: &[Traffic], annotation: Option<&str>) -> Value {
-    let object = stage.snapshot.policies.iter().find(|policy| policy.name == "chat").unwrap();
+/// Where a story has led.
+struct Played {
+    now: Moment,
+    state: State,
+    standing: Standing,
+    windows: Windows,
+    evaluation: Evaluation,
+}
+
+/// Plays a story to its end, with a look every ten seconds; traffic that trips ends with the trip.
+fn play(
+    stage: &Stage,
+    spec: &HedgePolicySpec,
+    mode: Mode,
+    story: &[Traffic],
+    annotation: Option<&str>,
+) -> Played {
     let until = figure::timestamp(NOW + Duration::from_hours(2)).to_string();
     let annotations: BTreeMap<String, String> =
         annotation.map(|key| (key.to_owned(), until)).into_iter().collect();
     let key = CohortKey { policy: "chat".into(), cohort: "stream".into() };
-    let mode = decision::mode(None, &object.spec, &object.spec.cohorts[0]);
-    let length: u64 = story.iter().map(|step| step.seconds()).sum();
-    let (mut now, mut ring, mut standing) =
-        (NOW - Duration::from_secs(length), Vec::new(), Standing::default());
-    let mut state = stage.state.clone();
-    let mut look = |now, state: &State, standing: &mut Standing| {
+    let look = |now, state: &State, standing: &mut Standing| {
         let facts = Facts {
             fleet: "default",
             key: &key,
             mode,
-            spec: &object.spec,
+            spec,
             annotations: &annotations,
             states: &[state],
             seen: true,
@@ -74,30 +91,41 @@ pub(crate) fn policy(stage: &Stage, story: &[Traffic], annotation: Option<&str>)
         *standing = outcome.standing;
         (outcome.windows, outcome.evaluation)
     };
-    let mut seen = look(now, &state, &mut standing);
+    let length: u64 = story.iter().map(|step| step.seconds()).sum();
+    let mut now = NOW - Duration::from_secs(length);
+    let (mut ring, mut standing, mut state) = (Vec::new(), Standing::default(), stage.state.clone());
+    let (mut windows, mut evaluation) = look(now, &state, &mut standing);
     for step in story {
         for _ in 0..step.seconds() / TEN_SECONDS.as_secs() {
             if *step != Traffic::Wait {
                 ring.push(bucket(now.as_secs(), step.hedges()));
             }
-            now = now + TEN_SECONDS;
+            now += TEN_SECONDS;
             state.cohorts = vec![report(&ring)];
-            seen = look(now, &state, &mut standing);
+            (windows, evaluation) = look(now, &state, &mut standing);
             if *step == Traffic::Dear && !standing.tripped_at.is_empty() {
                 break;
             }
         }
     }
+    Played { now, state, standing, windows, evaluation }
+}
+
+/// The policy `chat` at the end of the story.
+pub(crate) fn policy(stage: &Stage, story: &[Traffic], annotation: Option<&str>) -> Value {
+    let object = stage.snapshot.policies.iter().find(|policy| policy.name == "chat").unwrap();
+    let mode = decision::mode(None, &object.spec, &object.spec.cohorts[0]);
+    let played = play(stage, &object.spec, mode, story, annotation);
     let reference = reference(Kind::HedgePolicy, "chat", &object.uid);
-    let mut pods = stage.pods(&state);
-    pods.now = now;
+    let mut pods = stage.pods(&played.state);
+    pods.now = played.now;
     let verdict = stage.verdict(Kind::HedgePolicy, "chat");
     let cohort = CohortFacts {
         name: "stream",
         mode,
-        standing: &standing,
-        windows: &seen.0,
-        evaluation: &seen.1,
+        standing: &played.standing,
+        windows: &played.windows,
+        evaluation: &played.evaluation,
         first_token: Percentiles::default(),
         without: Estimate::default(),
         not_hedged: &BTreeMap::new(),

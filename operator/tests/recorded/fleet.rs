@@ -15,7 +15,11 @@ use hedgerow_config::{
     gateway::ObjectRef,
     state::{CredentialState, Rejected, RouteState},
 };
-use hedgerow_crds::{Kind, condition::Reason};
+use hedgerow_crds::{
+    Kind,
+    condition::Reason,
+    v1alpha1::{GatewayFleetStatus, PriorityLaneStatus, ProviderRouteStatus},
+};
 use hedgerow_policy::time::Moment;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -151,7 +155,7 @@ pub(crate) fn route(stage: &Stage, change: impl Fn(&mut RouteState, &mut Vec<Cre
     let figures = RouteFigures { requests: 100, ..RouteFigures::default() };
     let verdict = stage.verdict(Kind::ProviderRoute, &object.name);
     let facts = RouteFacts { spec: &object.spec, verdict, object: &reference, pods: &pods, figures };
-    shown(&reference, &object.spec, &route_status(&Default::default(), &facts))
+    shown(&reference, &object.spec, &route_status(&ProviderRouteStatus::default(), &facts))
 }
 
 /// A lane.
@@ -161,7 +165,7 @@ pub(crate) fn lane(stage: &Stage, name: &str) -> Value {
     let pods = stage.pods(&stage.state);
     let verdict = stage.verdict(Kind::PriorityLane, name);
     let facts = LaneFacts { verdict, object: &reference, pods: &pods, figures: LaneFigures::default() };
-    shown(&reference, &object.spec, &lane_status(&Default::default(), &facts))
+    shown(&reference, &object.spec, &lane_status(&PriorityLaneStatus::default(), &facts))
 }
 
 /// The fleet that exists by itself.
@@ -177,5 +181,5 @@ pub(crate) fn fleet(stage: &Stage) -> Value {
     let address = "hedgerow-default.team-a.svc:8080";
     let facts = FleetFacts { verdict: &verdict, object: None, pods: &pods, address, failure };
     let reference = reference(Kind::GatewayFleet, "default", "u");
-    shown(&reference, &json!({}), &fleet_status(&Default::default(), &facts))
+    shown(&reference, &json!({}), &fleet_status(&GatewayFleetStatus::default(), &facts))
 }
