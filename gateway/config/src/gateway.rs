@@ -11,6 +11,8 @@ use crate::{Cohort, Lane, Route, Settings, cohort::BudgetRule};
 pub const SCHEMA: &str = "hedgerow.dev/gateway/v1";
 /// File name in the configuration directory.
 pub const FILE: &str = "gateway.json";
+/// Largest file in bytes, decompressed, that gateways read and the operator writes: ten times what fits a `ConfigMap`.
+pub const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 /// Everything that users decided and every guardrail decision, defaults applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,10 +11,14 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
-use hedgerow_config::{GatewayConfig, digest::digest, gateway::ReadError};
+use hedgerow_config::{
+    GatewayConfig,
+    digest::digest,
+    gateway::{MAX_BYTES, ReadError},
+};
 
-/// Largest `gateway.json` in bytes, decompressed: ten times what fits a `ConfigMap`.
-pub const MAX_GATEWAY: u64 = 10 * 1024 * 1024;
+/// Largest `gateway.json` in bytes, decompressed.
+pub const MAX_GATEWAY: u64 = MAX_BYTES as u64;
 /// Largest `fleet.json` in bytes: four times what the operator writes at most.
 pub const MAX_FLEET: u64 = 256 * 1024;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, io::Write as _};
 
 use flate2::{Compression, write::GzEncoder};
-use hedgerow_config::gateway::FILE;
+use hedgerow_config::gateway::{FILE, MAX_BYTES};
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
 
 use super::{Child, ChildKind, Identity};
@@ -16,15 +16,13 @@ use super::{Child, ChildKind, Identity};
 pub const PLAIN_UP_TO: usize = 256 * 1024;
 /// Largest stored form in bytes.
 pub const MAX_STORED: usize = 900 * 1024;
-/// Largest `gateway.json` in bytes that gateways read, however small its stored form.
-pub const MAX_PLAIN: usize = 10 * 1024 * 1024;
 
 /// The configuration does not fit: `ConfigTooLarge`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the compiled configuration has {plain} bytes, {stored} compressed; {} and {} are the most: \
      use fewer models or routes, or spread them over several fleets",
-    MAX_PLAIN,
+    MAX_BYTES,
     MAX_STORED
 )]
 pub struct TooLarge {
@@ -50,7 +48,7 @@ pub(super) fn child(identity: &Identity, gateway_json: &[u8]) -> Result<Child, T
 fn packed(plain: &[u8]) -> Result<Vec<u8>, TooLarge> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let stored = encoder.write_all(plain).and_then(|()| encoder.finish()).expect("memory takes every write");
-    if plain.len() > MAX_PLAIN || stored.len() > MAX_STORED {
+    if plain.len() > MAX_BYTES || stored.len() > MAX_STORED {
         return Err(TooLarge { plain: plain.len(), stored: stored.len() });
     }
     Ok(stored)
