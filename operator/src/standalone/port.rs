@@ -51,7 +51,10 @@ impl Reserved {
     /// Takes `address` for gateways that share it; port 0 = any free port.
     pub(super) fn new(address: SocketAddr, flag: &'static str) -> Result<Self, PortError> {
         let failed = |cause| failure(address, cause, flag);
-        let address = free(address, flag)?;
+        // For port 0 the kernel itself takes one that nobody has; asked for twice, it could be taken in between.
+        if address.port() != 0 {
+            free(address, flag)?;
+        }
         let socket = match address {
             SocketAddr::V4(_) => TcpSocket::new_v4(),
             SocketAddr::V6(_) => TcpSocket::new_v6(),
@@ -59,7 +62,7 @@ impl Reserved {
         .map_err(failed)?;
         socket.set_reuseport(true).map_err(failed)?;
         socket.bind(address).map_err(failed)?;
-        Ok(Self { address, _socket: socket })
+        Ok(Self { address: socket.local_addr().map_err(failed)?, _socket: socket })
     }
 
     /// The address with its final port.
