@@ -4,7 +4,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_config::gateway::ObjectRef;
 use hedgerow_crds::{
     Kind,
     condition::Reason,
@@ -13,7 +12,7 @@ use hedgerow_crds::{
 
 use super::Memory;
 use crate::{
-    domain::{Acceptance, CohortKey, Lane, Object, Policy, Route, Verdict, decision},
+    domain::{Acceptance, CohortKey, Lane, Policy, Route, Verdict, compile::reference, decision},
     status::{self, CohortFacts, LaneFigures, Pods, RouteFigures},
 };
 
@@ -140,14 +139,5 @@ impl Memory {
             requests: count(&|outcome| outcome != WITHDRAWN),
             failed: count(&|outcome| FAILURES.contains(&outcome)),
         }
-    }
-}
-
-fn reference<S>(kind: Kind, object: &Object<S>) -> ObjectRef {
-    ObjectRef {
-        kind: kind.as_str().to_owned(),
-        name: object.name.clone(),
-        uid: object.uid.clone(),
-        generation: object.generation,
     }
 }

@@ -89,7 +89,8 @@ fn objects(attachment: &Attachment<'_>) -> Vec<ObjectRef> {
     objects
 }
 
-fn reference<S>(kind: Kind, object: &Object<S>) -> ObjectRef {
+/// How configuration and status name an object.
+pub(crate) fn reference<S>(kind: Kind, object: &Object<S>) -> ObjectRef {
     ObjectRef {
         kind: kind.as_str().to_owned(),
         name: object.name.clone(),
