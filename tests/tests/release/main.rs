@@ -9,6 +9,7 @@
 
 mod authors;
 mod explanation;
+mod first_answer;
 mod on_call;
 mod readme;
 mod stand;

@@ -67,7 +67,8 @@ impl Stand {
             let made = std::env::var_os("HEDGEROW_IMAGES");
             let images = made.map_or_else(|| root().join("target/images"), PathBuf::from);
             let archive = |name: &str| images.join(name).to_str().unwrap().to_owned();
-            text(&run("tests/cluster/load", &[&archive("operator.tar"), &archive("gateway.tar")], None));
+            let archives = ["operator.tar", "gateway.tar", "sim.tar"].map(archive);
+            text(&run("tests/cluster/load", &archives.each_ref().map(String::as_str), None));
         });
         Self { team, _alone: alone }
     }
@@ -168,6 +169,11 @@ impl Stand {
 /// The repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// What a program of the repository printed; the scenario fails where it does.
+pub(crate) fn printed(program: &str, arguments: &[&str]) -> String {
+    text(&run(program, arguments, None))
 }
 
 fn run(program: &str, arguments: &[&str], input: Option<&str>) -> Output {
