@@ -15,6 +15,8 @@ APIS = {
     "ScaledObject": "keda.sh/v1alpha1",
     "GatewayFleet": "hedgerow.dev/v1alpha1",
     "ConfigMap": "v1",
+    "ServiceAccount": "v1",
+    "RoleBinding": "rbac.authorization.k8s.io/v1",
 }
 
 
@@ -25,7 +27,7 @@ def example(path: str) -> dict:
 
 def test_every_example_is_one_object_of_a_known_kind():
     paths = sorted(EXAMPLES.rglob("*.yaml"))
-    assert len(paths) == 8
+    assert len(paths) == 10
     for path in paths:
         found = list(yaml.safe_load_all(path.read_text()))
         assert len(found) == 1 and found[0]["apiVersion"] == APIS[found[0]["kind"]], path

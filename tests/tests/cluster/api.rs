@@ -109,7 +109,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Where the cluster keeps what lives as long as it does; as in `tests/cluster/environment.sh`.
-fn run_folder() -> PathBuf {
+pub(crate) fn run_folder() -> PathBuf {
     std::env::var_os("HEDGEROW_CLUSTER").map_or_else(|| "/tmp/hedgerow-cluster".into(), PathBuf::from)
 }
 
