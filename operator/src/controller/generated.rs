@@ -2,7 +2,8 @@
 //!
 //! A generated fleet carries a label and an empty spec, and is the owner of its children like any other; so its Service
 //! keeps its address while routes are renamed. It goes when it had no route for `generatedFleetTtl` (an Event first). What an
-//! author wrote, or took the label off, stays until its author deletes it.
+//! author wrote, or took the label off, stays until its author deletes it: an author who applies a spec over the empty one
+//! leaves our label where it is, since apply takes nothing away that another manager wrote.
 
 use hedgerow_crds::{API_VERSION, Kind, LABEL_GENERATED, v1alpha1::GatewayFleet};
 use hedgerow_policy::time::Moment;
@@ -16,9 +17,10 @@ use serde_json::json;
 use super::Context;
 use crate::cluster::{CallError, FleetId, Notice, bounded, manager};
 
-/// Whether the operator made a fleet by itself.
+/// Whether the operator made a fleet by itself, and nobody has written a spec since: its generation is still the first.
 pub(super) fn is_generated(metadata: &ObjectMeta) -> bool {
-    metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(LABEL_GENERATED))
+    let labelled = metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(LABEL_GENERATED));
+    labelled && metadata.generation == Some(1)
 }
 
 /// Makes a fleet.
@@ -91,6 +93,18 @@ impl Idle {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn a_generated_fleet_is_its_authors_from_their_first_spec_on() {
+        let labels = [(LABEL_GENERATED.to_owned(), "true".to_owned())];
+        let fleet = |labels: &[(String, String)], generation| ObjectMeta {
+            labels: Some(labels.iter().cloned().collect()),
+            generation: Some(generation),
+            ..ObjectMeta::default()
+        };
+        assert!(is_generated(&fleet(&labels, 1)));
+        assert!(!is_generated(&fleet(&labels, 2)) && !is_generated(&fleet(&[], 1)));
+    }
 
     #[test]
     fn a_fleet_is_idle_from_its_last_route_on_and_a_new_route_ends_that() {

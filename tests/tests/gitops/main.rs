@@ -23,6 +23,7 @@ mod team;
 mod delivery;
 mod drift;
 mod examples;
+mod fleet;
 mod holds;
 mod prune;
 mod refusal;
