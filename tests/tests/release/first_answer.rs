@@ -8,6 +8,7 @@ use crate::stand::{Stand, TEAM, printed};
 const WITHIN: Duration = Duration::from_mins(1);
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the time that a person waits is what is measured")]
 fn an_official_sdk_has_its_first_answer_within_a_minute_of_helm_install() {
     let python = printed("tests/sdk/run", &["--python"]);
     let stand = Stand::bare();
