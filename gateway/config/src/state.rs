@@ -300,6 +300,13 @@ pub struct CredentialState {
     pub key: String,
     /// Present, not empty and usable for what it is named for: a key that is sent is one line.
     pub present: bool,
+    /// The Secret is mounted with at least one key, whichever that is. A Secret that does not exist and one without any
+    /// key look the same from inside a pod.
+    #[serde(default)]
+    pub secret_found: bool,
+    /// The key is in the Secret, even if its value is empty.
+    #[serde(default)]
+    pub key_found: bool,
     /// Keyed hash, eight hex digits; empty when absent, not when unusable.
     #[serde(default)]
     pub fingerprint: String,

@@ -1,7 +1,8 @@
 //! Credentials, from mounted files only.
 //!
 //! Inputs: a directory of `<secret>/<key>` files. Outputs: values by secret and key, ready-made header values, and for
-//! `/state` whether a value is there, since when, and a fingerprint. Invariants: trailing newlines are not part of a
+//! `/state` whether a value is there, since when, a fingerprint, and what is missing where it is not: nobody else may look
+//! into a Secret, so only the pod that mounts it can tell a wrong key from a missing Secret. Invariants: trailing newlines are not part of a
 //! value; no value is ever shown (`Debug` is redacted, header values are marked sensitive); files and directories that
 //! start with a dot are not credentials (Kubernetes keeps its versions there); a directory that cannot be read takes no
 //! value away, a file that is gone does.
@@ -10,7 +11,7 @@
 //! that holds the same value, and too short to test guesses of a random key against.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt, fs,
     hash::Hasher as _,
     io::{self, Read as _},
@@ -92,6 +93,8 @@ fn fingerprint(place: &SecretKey, value: &[u8]) -> String {
 }
 
 type Values = BTreeMap<SecretKey, Arc<Secret>>;
+/// Keys that are mounted, with or without a value.
+type Mounted = BTreeSet<SecretKey>;
 /// Named credentials, and whether they are sent in a header; the others are authorities, which have many lines.
 type Named = BTreeMap<SecretKey, bool>;
 
@@ -99,6 +102,7 @@ type Named = BTreeMap<SecretKey, bool>;
 #[derive(Debug, Default)]
 pub struct Credentials {
     values: ArcSwap<Values>,
+    mounted: ArcSwap<Mounted>,
     /// Named by the configuration in force, there or not.
     named: ArcSwap<Named>,
     /// Whether a directory could not be read at the last look; said once.
@@ -120,8 +124,14 @@ impl Credentials {
     /// Every credential that the configuration names, and whether it is there and can be used for what it is named for.
     pub fn states(&self) -> Vec<CredentialState> {
         let values = self.values.load();
-        let named = self.named.load();
-        named.iter().map(|(place, sent)| state(place, *sent, values.get(place).map(Arc::as_ref))).collect()
+        let (named, mounted) = (self.named.load(), self.mounted.load());
+        let secrets: BTreeSet<&str> = mounted.iter().map(|place| place.name.as_str()).collect();
+        let state = |(place, sent): (&SecretKey, &bool)| CredentialState {
+            secret_found: secrets.contains(place.name.as_str()),
+            key_found: mounted.contains(place),
+            ..state(place, *sent, values.get(place).map(Arc::as_ref))
+        };
+        named.iter().map(state).collect()
     }
 
     /// Remembers what a configuration names.
@@ -134,7 +144,8 @@ impl Credentials {
     /// Reads the directory; `true` if a value changed. A value that did not change keeps its age.
     pub(super) fn refresh(&self, directory: &Path, unix_ms: u64) -> bool {
         let old = self.values.load();
-        let (mut found, failure) = read(directory, &old);
+        let Read { mut found, mounted, failure } = read(directory, &old);
+        self.mounted.store(Arc::new(mounted));
         let known = self.unreadable.swap(failure.is_some(), Ordering::Relaxed);
         if let Some((path, cause)) = failure.filter(|_| !known && !old.is_empty()) {
             tracing::warn!(path = %path.display(), %cause, "cannot read credentials: the last values stay");
@@ -164,6 +175,8 @@ fn state(place: &SecretKey, sent: bool, secret: Option<&Secret>) -> CredentialSt
         secret: place.name.clone(),
         key: place.key.clone(),
         present: secret.is_some_and(|secret| !sent || secret.is_sendable()),
+        secret_found: secret.is_some(),
+        key_found: secret.is_some(),
         fingerprint: secret.map(|s| s.fingerprint.clone()).unwrap_or_default(),
         since_unix_ms: secret.map_or(0, |s| s.since_unix_ms),
     }
@@ -171,13 +184,36 @@ fn state(place: &SecretKey, sent: bool, secret: Option<&Secret>) -> CredentialSt
 
 type Found = BTreeMap<SecretKey, Vec<u8>>;
 
-/// Values that are there and not empty, and which directory could not be read: its values are those of `old`. Files that
-/// cannot be read are as good as absent, as is the directory of one Secret that is gone.
-fn read(directory: &Path, old: &Values) -> (Found, Option<(PathBuf, io::Error)>) {
-    let (mut found, mut failure) = (Found::new(), None);
+/// What a look at the directory gave.
+#[derive(Default)]
+struct Read {
+    /// Values that are not empty.
+    found: Found,
+    mounted: Mounted,
+    /// Which directory could not be read: its values are the old ones.
+    failure: Option<(PathBuf, io::Error)>,
+}
+
+impl Read {
+    /// What was there before stays there.
+    fn keep(&mut self, old: &Values, of: impl Fn(&SecretKey) -> bool) {
+        let kept = old.iter().filter(|(place, _)| of(place));
+        self.found.extend(kept.map(|(place, secret)| (place.clone(), secret.value.to_vec())));
+        self.mounted.extend(old.keys().filter(|place| of(place)).cloned());
+    }
+}
+
+/// Looks at the directory. Files that cannot be read are as good as empty; the directory of one Secret that is gone is as
+/// good as one without keys.
+fn read(directory: &Path, old: &Values) -> Read {
+    let mut read = Read::default();
     let secrets = match visible(directory) {
         Ok(secrets) => secrets,
-        Err(cause) => return (kept(old, |_| true), Some((directory.to_owned(), cause))),
+        Err(cause) => {
+            read.keep(old, |_| true);
+            read.failure = Some((directory.to_owned(), cause));
+            return read;
+        }
     };
     for (name, path) in secrets {
         let keys = match visible(&path) {
@@ -186,29 +222,24 @@ fn read(directory: &Path, old: &Values) -> (Found, Option<(PathBuf, io::Error)>)
                 continue;
             }
             Err(cause) => {
-                found.extend(kept(old, |place| place.name == name));
-                failure = Some((path, cause));
+                read.keep(old, |place| place.name == name);
+                read.failure = Some((path, cause));
                 continue;
             }
         };
         for (key, path) in keys {
-            if found.len() >= MAX_VALUES {
+            if read.mounted.len() >= MAX_VALUES {
                 tracing::warn!(limit = MAX_VALUES, "too many credentials: the rest is not read");
-                return (found, failure);
+                return read;
             }
+            let place = SecretKey { name: name.clone(), key };
             if let Some(value) = value(&path) {
-                found.insert(SecretKey { name: name.clone(), key }, value);
+                read.found.insert(place.clone(), value);
             }
+            read.mounted.insert(place);
         }
     }
-    (found, failure)
-}
-
-fn kept(old: &Values, of: impl Fn(&SecretKey) -> bool) -> Found {
-    old.iter()
-        .filter(|(place, _)| of(place))
-        .map(|(at, secret)| (at.clone(), secret.value.to_vec()))
-        .collect()
+    read
 }
 
 fn value(path: &Path) -> Option<Vec<u8>> {
@@ -274,6 +305,27 @@ mod tests {
         let states = credentials.states();
         assert_eq!(states.len(), 1);
         assert!(!states[0].present && states[0].fingerprint.is_empty());
+    }
+
+    #[test]
+    fn what_is_missing_is_told_apart_and_a_secret_without_keys_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        for secret in ["here", "bare"] {
+            fs::create_dir(directory.path().join(secret)).unwrap();
+        }
+        fs::write(directory.path().join("here/other"), "sk").unwrap();
+        fs::write(directory.path().join("here/empty"), "\n").unwrap();
+        let credentials = Credentials::default();
+        let named = [("away", "k"), ("bare", "k"), ("here", "empty"), ("here", "k"), ("here", "other")];
+        credentials.named.store(Arc::new(named.map(|(name, key)| (place(name, key), true)).into()));
+        credentials.refresh(directory.path(), 1);
+        let found: Vec<_> = credentials
+            .states()
+            .iter()
+            .map(|state| (state.secret_found, state.key_found, state.present))
+            .collect();
+        let (secret, key) = ((true, false, false), (true, true, false));
+        assert_eq!(found, [(false, false, false), (false, false, false), key, secret, (true, true, true)]);
     }
 
     #[test]

@@ -107,41 +107,92 @@ fn pricing(spec: &ProviderRouteSpec) -> PricingState {
     }
 }
 
-/// Whether the pods hold the credential, as they say themselves.
-fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
-    let Some(secret) = secret else { return Said::yes(Reason::ResolvedRefs, "no credential is referenced") };
-    let (mut missing, mut unusable, mut key_missing, mut asked) = (Vec::new(), false, false, 0);
-    for pod in &pods.members {
-        let Some(state) = pod.state.filter(|state| state.ready) else { continue };
-        asked += 1;
-        if held(state.credentials.iter(), secret).is_none() {
-            missing.push(pod.name.to_owned());
+/// What keeps a credential from being used, the further it got the later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Lack {
+    /// No Secret of that name, or one without any key.
+    Secret,
+    /// The Secret has other keys.
+    Key,
+    /// The key has no value.
+    Value,
+    /// The value cannot be sent.
+    Unusable,
+}
+
+impl Lack {
+    /// What a pod lacks that says so of the credential; `None` where it holds it.
+    fn of(state: &CredentialState, known: &[CredentialState]) -> Option<Self> {
+        // A gateway of the version before says only which values are there.
+        let other_key = || known.iter().any(|other| other.secret == state.secret && other.present);
+        if state.present {
+            None
+        } else if !state.fingerprint.is_empty() {
             // Only a value that is there has a fingerprint.
-            unusable |=
-                state.credentials.iter().any(|known| names(known, secret) && !known.fingerprint.is_empty());
-            key_missing |=
-                state.credentials.iter().any(|known| known.secret == *secret.name && known.present);
+            Some(Self::Unusable)
+        } else if state.key_found {
+            Some(Self::Value)
+        } else if state.secret_found || other_key() {
+            Some(Self::Key)
+        } else {
+            Some(Self::Secret)
         }
     }
-    let path = format!("secrets/{}/{}", secret.name, secret.key);
-    if asked == 0 {
-        Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
-    } else if missing.is_empty() {
-        let gateways = conditions::ready_gateways(asked);
-        Said::yes(Reason::ResolvedRefs, format!("{path} is there in {gateways}"))
-    } else if unusable {
-        let message = format!(
-            "{path} is not usable in {}: it has a line break or another control character; write the key as one line",
-            conditions::listed(&missing)
-        );
-        Said::no(Reason::SecretKeyMissing, message)
-    } else if key_missing {
-        let message =
-            format!("{path}: the Secret has no such key in {}; add it", conditions::listed(&missing));
-        Said::no(Reason::SecretKeyMissing, message)
-    } else {
-        let message = format!("{path} is missing or empty in {}; create it", conditions::listed(&missing));
-        Said::no(Reason::SecretNotFound, message)
+
+    fn said(self, secret: &DataRef, pods: &str) -> Said {
+        let path = format!("secrets/{}/{}", secret.name, secret.key);
+        let (reason, message) = match self {
+            Self::Secret => {
+                (Reason::SecretNotFound, format!("{path} is missing or empty in {pods}; create it"))
+            }
+            Self::Key => {
+                (Reason::SecretKeyMissing, format!("{path}: the Secret has no such key in {pods}; add it"))
+            }
+            Self::Value => {
+                (Reason::SecretKeyMissing, format!("{path} is there but empty in {pods}; give it a value"))
+            }
+            Self::Unusable => (
+                Reason::SecretKeyMissing,
+                format!(
+                    "{path} is not usable in {pods}: it has a line break or another control character; write the key as \
+                     one line"
+                ),
+            ),
+        };
+        Said::no(reason, message)
+    }
+}
+
+/// Whether the pods hold the credential, as they say themselves. Where they differ, what came furthest is said: the kubelet
+/// brings Secrets to one pod after another. A pod that says nothing of it has not taken the route up yet, and is not asked.
+fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
+    let Some(secret) = secret else { return Said::yes(Reason::ResolvedRefs, "no credential is referenced") };
+    let (mut missing, mut furthest, mut ready, mut asked) = (Vec::new(), None, 0, 0);
+    for pod in &pods.members {
+        let Some(state) = pod.state.filter(|state| state.ready) else { continue };
+        ready += 1;
+        let Some(known) = state.credentials.iter().find(|known| names(known, secret)) else { continue };
+        asked += 1;
+        if let Some(lack) = Lack::of(known, &state.credentials) {
+            missing.push(pod.name.to_owned());
+            furthest = furthest.max(Some(lack));
+        }
+    }
+    match furthest {
+        _ if ready > 0 && asked == 0 => {
+            Said::unknown(Reason::NoReadyPods, "no gateway has taken the route up yet, so none has looked")
+        }
+        _ if asked == 0 => {
+            Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
+        }
+        Some(lack) => lack.said(secret, &conditions::listed(&missing)),
+        None => {
+            let gateways = conditions::ready_gateways(asked);
+            Said::yes(
+                Reason::ResolvedRefs,
+                format!("secrets/{}/{} is there in {gateways}", secret.name, secret.key),
+            )
+        }
     }
 }
 

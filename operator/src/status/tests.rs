@@ -233,6 +233,8 @@ fn route_status_of(
         secret: "keys".into(),
         key: "openai".into(),
         present: true,
+        secret_found: true,
+        key_found: true,
         fingerprint: "0a1b2c3d".into(),
         since_unix_ms: NOW.as_millis(),
     }];
@@ -328,13 +330,32 @@ fn a_credential_that_is_missing_is_said_with_its_path_and_never_its_value() {
         (credentials.fingerprint.as_deref(), credentials.pods.as_deref()),
         (Some("0a1b2c3d"), Some("1/1"))
     );
-    let gone = route_status(|_, credentials| credentials.clear(), busy());
-    let resolved = said(&gone.conditions, ConditionType::ResolvedRefs);
-    assert_eq!(resolved.1, "SecretNotFound");
-    assert!(resolved.2.contains("secrets/keys/openai is missing or empty in default-0"), "{}", resolved.2);
-    assert_eq!(said(&gone.conditions, ConditionType::Ready).1, "SecretNotFound");
-    let other_key = route_status(|_, credentials| credentials[0].key = "azure".into(), busy());
-    assert_eq!(said(&other_key.conditions, ConditionType::ResolvedRefs).1, "SecretKeyMissing");
+    let unasked = route_status(|_, credentials| credentials.clear(), busy());
+    let resolved = said(&unasked.conditions, ConditionType::ResolvedRefs);
+    assert_eq!(
+        (resolved.0.as_str(), resolved.1.as_str()),
+        ("Unknown", "NoReadyPods"),
+        "it has an older configuration"
+    );
+    let lacks = |secret_found, key_found| {
+        let status = route_status(
+            |_, credentials| {
+                let none =
+                    CredentialState { present: false, fingerprint: String::new(), ..credentials[0].clone() };
+                credentials[0] = CredentialState { secret_found, key_found, ..none };
+            },
+            busy(),
+        );
+        said(&status.conditions, ConditionType::ResolvedRefs)
+    };
+    for ((secret, key), reason, words) in [
+        ((false, false), "SecretNotFound", "secrets/keys/openai is missing or empty"),
+        ((true, false), "SecretKeyMissing", "secrets/keys/openai: the Secret has no such key"),
+        ((true, true), "SecretKeyMissing", "secrets/keys/openai is there but empty"),
+    ] {
+        let resolved = lacks(secret, key);
+        assert!(resolved.1 == reason && resolved.2.contains(words), "{resolved:?}");
+    }
     let unusable = route_status(|_, credentials| credentials[0].present = false, busy());
     let resolved = said(&unusable.conditions, ConditionType::ResolvedRefs);
     assert_eq!(resolved.1, "SecretKeyMissing");

@@ -145,6 +145,8 @@ pub(crate) fn route(stage: &Stage, change: impl Fn(&mut RouteState, &mut Vec<Cre
         secret: "hedgerow-default-keys".into(),
         key: "openai".into(),
         present: true,
+        secret_found: true,
+        key_found: true,
         fingerprint: "0a1b2c3d".into(),
         since_unix_ms: NOW.as_millis(),
     }];
