@@ -2,8 +2,8 @@
 //!
 //! Why: whoever may create a route must not reach the cloud's metadata service or the node through the gateway
 //! (server-side request forgery), whatever the name resolves to at connect time. Inputs: an address after resolution.
-//! Invariant: an IPv4 address counts the same in each of its IPv6 notations (mapped, compatible, NAT64 `64:ff9b::/96`,
-//! 6to4 `2002::/16`). Private and loopback ranges are allowed: self-hosted models live there.
+//! Invariant: an IPv4 address counts the same in each of its IPv6 notations (mapped, compatible, translated
+//! `::ffff:0:0:0/96`, NAT64 `64:ff9b::/96` and `64:ff9b:1::/48`, 6to4 `2002::/16`). Private and loopback ranges are allowed: self-hosted models live there.
 //!
 //! Metadata services outside link-local: AWS over IPv6 `fd00:ec2::254`, Azure `168.63.129.16`, Alibaba
 //! `100.100.100.200`, Oracle `192.0.0.192` (vendors' manuals).
@@ -45,7 +45,9 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match s {
         [0, 0, 0, 0, 0, 0, 0, _] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 1, _, _, _, high, low]
         | [0x2002, high, low, ..] => Some(join(high, low)),
         _ => None,
     }
@@ -63,6 +65,8 @@ mod tests {
             "::ffff:169.254.169.254",
             "::169.254.169.254",
             "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::a9fe:a9fe",
+            "::ffff:0:a9fe:a9fe",
             "2002:a9fe:a9fe::1",
             "fe80::1",
             "febf::1",

@@ -25,7 +25,7 @@ const MAX_LENGTH: usize = 512;
 /// 168.63.129.16; Alibaba: 100.100.100.200; Oracle: 192.0.0.192; AWS on IPv6: fd00:ec2::/32) and
 /// link-local IPv6, IPv4 inside IPv6 (mapped, compatible, translated), and the metadata names.
 const FORBIDDEN: &str = "^https?://(169[.]254[.]|168[.]63[.]129[.]16([.:/]|$)|100[.]100[.]100[.]200([.:/]|$)\
-     |192[.]0[.]0[.]192([.:/]|$)|\\\\[(fe[89ab][0-9a-f]:|fd00:0?ec2:|64:ff9b:|[0:]+(ffff:|a9fe:|[0-9]+[.]))\
+     |192[.]0[.]0[.]192([.:/]|$)|\\\\[(fe[89ab][0-9a-f]:|fd00:0?ec2:|64:ff9b:|2002:a9fe:|[0:]+(ffff:|a9fe:|[0-9]+[.]))\
      |metadata[.]?([:/]|$)|metadata[.]google[.]internal|instance-data[.]?([:/]|$))";
 
 /// A host whose last label is a number is an IPv4 address to every resolver (WHATWG URL, 4.3).
