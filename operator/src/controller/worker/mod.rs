@@ -56,7 +56,11 @@ pub(super) struct Worker {
     /// Latches were read from statuses.
     restored: bool,
     /// What is to be in force, with its digest; empty before anything compiled.
-    wanted: Option<(GatewayConfig, Fresh)>,
+    wanted: Option<Arc<(GatewayConfig, Fresh)>>,
+    /// The last of these that a `ConfigMap` can hold, with what was decided since.
+    fitting: Option<Arc<(GatewayConfig, Fresh)>>,
+    /// Why what is wanted is not what fits.
+    too_large: Option<Trouble>,
     /// Children have to be rendered anew.
     stale: bool,
     rollout: Option<Rollout>,
@@ -99,6 +103,8 @@ impl Worker {
             heartbeat: Heartbeat::default(),
             restored: false,
             wanted: None,
+            fitting: None,
+            too_large: None,
             stale: true,
             rollout: None,
             trouble: None,
@@ -215,7 +221,7 @@ impl Worker {
         if let Some(fresh) = self.memory.compile(|_| {})
             && let Some(config) = &self.memory.config
         {
-            self.wanted = Some((config.clone(), fresh));
+            self.wanted = Some(Arc::new((config.clone(), fresh)));
             self.stale = true;
         }
     }

@@ -1,6 +1,12 @@
 //! Writing children, and making pods take up what was written.
 
-use hedgerow_config::{FleetFile, digest::short, fleet_file};
+use std::sync::Arc;
+
+use hedgerow_config::{
+    FleetFile, GatewayConfig,
+    digest::{digest, short},
+    fleet_file,
+};
 use hedgerow_crds::{Kind, child_name, condition::Reason};
 use hedgerow_policy::time::Moment;
 use kube::api::DynamicObject;
@@ -9,7 +15,8 @@ use super::{Owner, Worker};
 use crate::{
     cluster::{Notice, nudge},
     controller::{heartbeat::Rhythm, nudges::Rollout},
-    render::children::ChildKind,
+    fleet::Fresh,
+    render::children::{ChildKind, TooLarge},
     status::Trouble,
 };
 
@@ -32,9 +39,9 @@ impl Worker {
         let may_roll = self.may_roll();
         let written = self.children.settle(&self.context, &self.id, may_roll).await;
         self.again |= written.again;
-        self.trouble = written.trouble;
+        self.trouble = written.trouble.or_else(|| self.too_large.clone());
         if written.config
-            && let Some((_, fresh)) = &self.wanted
+            && let Some((_, fresh)) = self.fitting.as_deref()
             && fresh.digest != self.memory.digest
         {
             let first = self.memory.digest.is_empty();
@@ -90,27 +97,33 @@ impl Worker {
         true
     }
 
-    /// Renders the children; false where there is nothing to render.
+    /// Renders the children; false where there is nothing to render. What does not fit changes nothing but what is decided
+    /// about cohorts: a guardrail must not wait for somebody to remove models.
     fn render(&mut self, owner: &str) -> bool {
-        let Some((config, fresh)) = &self.wanted else { return false };
+        let Some(wanted) = self.wanted.clone() else { return false };
+        self.stale = false;
+        match self.render_with(owner, &wanted) {
+            Ok(()) => (self.fitting, self.too_large) = (Some(wanted), None),
+            Err(error) => {
+                let trouble = Trouble { reason: Reason::ConfigTooLarge, message: error.to_string() };
+                self.too_large = Some(trouble);
+                let last = self.fitting.as_deref().map(|last| Arc::new(decided(&last.0, &wanted.0)));
+                self.fitting =
+                    last.filter(|last| self.render_with(owner, last).is_ok()).or(self.fitting.take());
+            }
+        }
+        true
+    }
+
+    fn render_with(&mut self, owner: &str, (config, fresh): &(GatewayConfig, Fresh)) -> Result<(), TooLarge> {
         let fleet_file = self.heartbeat.bytes();
-        let rendered = self.children.render(
+        self.children.render(
             &self.context,
             &self.memory.snapshot,
             owner,
             (config, &fresh.bytes),
             fleet_file.as_deref(),
-        );
-        match rendered {
-            Ok(()) => {
-                self.stale = false;
-                true
-            }
-            Err(error) => {
-                self.trouble = Some(Trouble { reason: Reason::ConfigTooLarge, message: error.to_string() });
-                false
-            }
-        }
+        )
     }
 
     /// Nudges the pods that should have taken up the configuration and have not.
@@ -167,6 +180,19 @@ impl Worker {
             tracing::warn!(namespace = self.id.namespace, pod, %error, "a pod was not nudged");
         }
     }
+}
+
+/// A configuration with the decisions of a newer one.
+fn decided(config: &GatewayConfig, newer: &GatewayConfig) -> (GatewayConfig, Fresh) {
+    let mut config = config.clone();
+    for cohort in &mut config.cohorts {
+        if let Some(newer) = newer.cohorts.iter().find(|newer| newer.name == cohort.name) {
+            cohort.decision.clone_from(&newer.decision);
+        }
+    }
+    let bytes = config.write();
+    let digest = digest(&bytes);
+    (config, Fresh { bytes, digest })
 }
 
 /// Whether every pod of a Deployment has the present template and serves.
