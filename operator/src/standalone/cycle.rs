@@ -85,6 +85,9 @@ impl Cycle {
         let files = StatusFiles::open(&options.config_dir)
             .map_err(|cause| StartError::Unwritable { path: options.config_dir.clone(), cause })?;
         let lock = Lock::take(&options.config_dir)?;
+        files
+            .disown(now())
+            .map_err(|cause| StartError::Unwritable { path: options.config_dir.clone(), cause })?;
         let mut cycle = Self {
             screen: Terminal::new(options.screen),
             directory,

@@ -186,7 +186,8 @@ impl Fleet {
         let members = self.members.iter().filter(|_| !self.ended).map(|member| fleet::Member {
             uid: &member.uid,
             name: &member.uid,
-            gone: member.failure.is_some(),
+            // One that was not read yet is starting: what an earlier process of that name ran says nothing of it.
+            gone: member.failure.is_some() || member.since == Moment::ZERO,
             since: member.since,
         });
         let trouble = self.ended.then(|| Trouble {

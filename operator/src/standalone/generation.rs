@@ -54,6 +54,7 @@ mod tests {
     use super::*;
     use crate::domain::Object;
     use hedgerow_crds::v1alpha1::{PriorityLaneSpec, PriorityLaneStatus};
+    use hedgerow_policy::time::Moment;
 
     fn lane(priority: i32) -> Resource {
         let spec: PriorityLaneSpec =
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn a_generation_grows_with_each_change_and_is_kept_over_a_restart() {
         let directory = tempfile::tempdir().unwrap();
-        let mut files = StatusFiles::open(directory.path()).unwrap();
+        let files = StatusFiles::open(directory.path()).unwrap();
         let mut generations = Generations::default();
         let seen: Vec<i64> =
             [10, 10, 20, 10].map(|priority| stamped(&mut generations, &files, priority)).into();
@@ -78,7 +79,7 @@ mod tests {
         let spec = generations.spec(Kind::PriorityLane, "batch").to_owned();
         let document =
             Document::new(Kind::PriorityLane, "batch", "u", 3, &spec, PriorityLaneStatus::default());
-        files.write(Kind::PriorityLane, "batch", &document).unwrap();
+        files.write(Kind::PriorityLane, "batch", document, Moment::ZERO).unwrap();
 
         let files = StatusFiles::open(directory.path()).unwrap();
         assert_eq!(stamped(&mut Generations::default(), &files, 10), 3, "the same spec");

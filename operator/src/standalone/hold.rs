@@ -113,6 +113,7 @@ mod tests {
     use super::*;
     use crate::domain::guardrail::wanted;
     use hedgerow_crds::v1alpha1::{HedgePolicyStatus, hedge_policy::CohortStatus};
+    use hedgerow_policy::time::Moment;
     use jiff::Timestamp;
 
     fn directory() -> tempfile::TempDir {
@@ -120,8 +121,8 @@ mod tests {
         let cohort: CohortStatus = serde_json::from_str(r#"{"name":"stream"}"#).unwrap();
         let status = HedgePolicyStatus { cohorts: vec![cohort], ..HedgePolicyStatus::default() };
         let document = Document::new(Kind::HedgePolicy, "chat", "u", 1, "", status);
-        let mut files = StatusFiles::open(directory.path()).unwrap();
-        files.write(Kind::HedgePolicy, "chat", &document).unwrap();
+        let files = StatusFiles::open(directory.path()).unwrap();
+        files.write(Kind::HedgePolicy, "chat", document, Moment::ZERO).unwrap();
         directory
     }
 

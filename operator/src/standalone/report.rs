@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     fleet::Fleet,
     generation::Generations,
-    status_file::{Document, StatusFiles},
+    status_file::{Document, REWRITTEN_EVERY, StatusFiles},
 };
 use crate::{
     domain::{LOCAL, Object},
@@ -21,6 +21,7 @@ use crate::{
 
 /// Figures are written this often. A file costs less than an API server's write, so more often than in a cluster.
 const FIGURES_EVERY: Duration = Duration::from_secs(5);
+
 /// The last statuses and when they were written.
 #[derive(Debug)]
 pub(super) struct Reporter {
@@ -43,7 +44,7 @@ impl Reporter {
     }
 
     /// Removes the files of objects that are gone.
-    pub(super) fn keep_only(&mut self, fleets: &BTreeMap<String, Fleet>) -> io::Result<()> {
+    pub(super) fn keep_only(&self, fleets: &BTreeMap<String, Fleet>) -> io::Result<()> {
         let mut objects = Vec::new();
         for fleet in fleets.values() {
             objects.push((Kind::GatewayFleet, fleet.memory.name.clone()));
@@ -99,12 +100,13 @@ impl Reporter {
         kept: impl Fn(&mut Self) -> &mut Kept<S>,
     ) -> io::Result<()> {
         let old = kept(self).get(&object.name);
-        if !due(old.map(|(status, at)| (status, *at)), &new, FIGURES_EVERY, now) {
+        let again = old.is_some_and(|(_, at)| now.since(*at) >= REWRITTEN_EVERY);
+        if !again && !due(old.map(|(status, at)| (status, *at)), &new, FIGURES_EVERY, now) {
             return Ok(());
         }
         let spec = generations.spec(kind, &object.name);
         let document = Document::new(kind, &object.name, &object.uid, object.generation, spec, new.clone());
-        self.files.write(kind, &object.name, &document)?;
+        self.files.write(kind, &object.name, document, now)?;
         kept(self).insert(object.name.clone(), (new, now));
         Ok(())
     }

@@ -5,4 +5,5 @@
 mod bench;
 mod decisions;
 mod files;
+mod killed;
 mod ports;
