@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod authors;
+mod everywhere;
 mod explanation;
 mod first_answer;
 mod on_call;

@@ -128,9 +128,14 @@ impl Stand {
         verdict(&run("tests/cluster/kubectl", &arguments, Some(yaml)))
     }
 
-    /// Applies YAML as the administrator.
+    /// Applies YAML as the administrator, in the team's namespace.
     pub(crate) fn write(&self, yaml: &str) {
-        let arguments = ["--namespace", &self.team, "apply", "--server-side", "--filename", "-"];
+        self.write_in(&self.team, yaml);
+    }
+
+    /// Applies YAML as the administrator.
+    pub(crate) fn write_in(&self, namespace: &str, yaml: &str) {
+        let arguments = ["--namespace", namespace, "apply", "--server-side", "--filename", "-"];
         text(&run("tests/cluster/kubectl", &arguments, Some(yaml)));
     }
 
