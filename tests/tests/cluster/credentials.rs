@@ -1,4 +1,4 @@
-//! Credentials that are not there yet.
+//! Credentials that are not there, or not under the name that a route gives: said by the pods, which alone see them.
 
 use std::time::Duration;
 
@@ -35,4 +35,38 @@ async fn a_missing_secret_is_named_and_taken_up_without_a_restart_once_it_is_the
     })
     .await;
     assert_eq!(team.pods().await, pods, "the same pods, not restarted");
+}
+
+#[tokio::test]
+async fn a_wrong_key_an_empty_key_and_a_missing_secret_are_told_apart() {
+    let team = Team::new("keys");
+    let arguments = [
+        "create",
+        "secret",
+        "generic",
+        "hedgerow-default-keys",
+        "--from-literal=other=sk",
+        "--from-literal=empty=",
+    ];
+    team.kubectl(&arguments);
+    let _operator = Installation::of(&team, 1, &[]);
+    for (route, reference) in [
+        ("good", "{key: other}"),
+        ("wrong", "{key: provider}"),
+        ("empty", "{key: empty}"),
+        ("absent", "{name: hedgerow-absent, key: provider}"),
+    ] {
+        team.apply(&team.route(route, &format!("  auth: {{type: Bearer, secretRef: {reference}}}\n")));
+    }
+    for (route, reason, words) in [
+        ("wrong", "SecretKeyMissing", "secrets/hedgerow-default-keys/provider: the Secret has no such key"),
+        ("empty", "SecretKeyMissing", "secrets/hedgerow-default-keys/empty is there but empty"),
+        ("absent", "SecretNotFound", "secrets/hedgerow-absent/provider is missing or empty"),
+    ] {
+        let resolved = team.condition("providerroutes", route, ["ResolvedRefs", "False", reason]).await;
+        let message = resolved["message"].as_str().unwrap();
+        assert!(message.contains(words), "{route}: {message}");
+        team.condition("providerroutes", route, ["Ready", "False", reason]).await;
+    }
+    team.condition("providerroutes", "good", ["Ready", "True", "Ready"]).await;
 }

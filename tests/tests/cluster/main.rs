@@ -6,15 +6,25 @@
 
 mod api;
 mod children;
+mod conflict;
 mod credentials;
 mod definition;
+mod deleted_fleet;
+mod extremes;
 mod first_request;
+mod golden;
+mod hold;
 mod installation;
 mod latch;
 mod leader;
+mod metadata;
+mod newer_object;
 mod policy_change;
+mod readiness;
 mod refusal;
 mod rename;
 mod render;
 mod team;
+mod too_large;
+mod trip;
 mod trouble;

@@ -99,16 +99,31 @@ impl Team {
 
     /// Asks the fleet `default` through its Service; the answer's body where there is one.
     pub(crate) async fn ask(&self) -> Option<String> {
-        let service = self.get("v1", "services", "hedgerow-default").await?;
-        let address = service["spec"]["clusterIP"].as_str()?.to_owned();
+        self.request("model", &["--fail"]).await
+    }
+
+    /// The same for another model; the body also of an error.
+    pub(crate) async fn post(&self, model: &str) -> Option<String> {
+        self.request(model, &[]).await
+    }
+
+    async fn request(&self, model: &str, more: &[&str]) -> Option<String> {
+        let address = self.address().await?;
         let output = Command::new(root().join("tests/cluster/exec"))
-            .args(["curl", "--silent", "--fail", "--max-time", "5"])
+            .args(["curl", "--silent", "--max-time", "5"])
+            .args(more)
             .args(["--header", "content-type: application/json", "--data"])
-            .arg(r#"{"model":"model","messages":[{"role":"user","content":"hello"}]}"#)
-            .arg(format!("http://{address}:8080/v1/chat/completions"))
+            .arg(format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hello"}}]}}"#))
+            .arg(format!("http://{address}/v1/chat/completions"))
             .output()
             .unwrap();
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// Where the Service of the fleet `default` listens, as an address.
+    pub(crate) async fn address(&self) -> Option<String> {
+        let service = self.get("v1", "services", "hedgerow-default").await?;
+        Some(format!("{}:8080", service["spec"]["clusterIP"].as_str()?))
     }
 
     /// Waits until a request through the Service is answered.

@@ -1,0 +1,163 @@
+//! A guardrail trips on a real cluster: what people see before, during and after, and what gateways then do.
+//!
+//! Two cohorts share a policy. Every complete answer takes longer than the fixed delay, so its cohort hedges more than half
+//! of its requests and spends too much; streams have their first token long before it, and their cohort goes on.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    golden::{compare, numbers, table},
+    installation::Installation,
+    team::{SOON, Team, until},
+};
+
+/// Complete answers take about 5 s, some far less: a second draw often wins.
+const SLOW: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
+/// Nothing takes as long as the delay, on a busy machine neither.
+const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
+
+const POLICY: &str = "
+apiVersion: hedgerow.dev/v1alpha1
+kind: HedgePolicy
+metadata: {name: greedy}
+spec:
+  mode: Enforce
+  cohorts:
+    - {name: json, match: {stream: false}}
+    - {name: stream, match: {stream: true}}
+  delay: {strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}
+  budget: {ratioPercent: 100, cap: 1000}
+  duplicateTargetPercent: 60
+  holdoutPercent: 0
+  ramp: {startPercent: 100, every: 1s}
+  guardrails:
+    window: 30s
+    minRequests: 20
+    duplicateRate: {tripPercent: 95, rearmPercent: 90}
+    extraSpend: {tripPercent: 10, rearmPercent: 5}
+    winRate: {minPercent: 0}
+    cooldown: 8s
+    maxCooldown: 8s
+    trialFor: 5s
+    maxTripsPerDay: 50
+";
+
+/// Traffic of one kind from inside the cluster, until its pod is deleted with the namespace.
+fn traffic(kind: &str, target: &str, per_second: u32) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {kind}}}\nspec:\n  restartPolicy: Never\n  \
+         terminationGracePeriodSeconds: 0\n  containers:\n    - name: traffic\n      image: hedgerow-sim:0.1.0\n      \
+         imagePullPolicy: IfNotPresent\n      args: [traffic, --target, '{target}', --kind, {kind}, --model, model, \
+         --rps, '{per_second}', --seconds, '300']\n"
+    )
+}
+
+/// Tables of all kinds, without what is measured.
+fn columns(team: &Team) -> String {
+    let masked = ["P99", "SAVED", "DUP%", "P95", "HEALTH", "LIMIT", "INFLIGHT", "SHED/5M", "CONFIG", "AGE"];
+    ["hp", "proute", "pl", "gf"]
+        .map(|kind| table(&team.kubectl(&["get", kind]), &masked, &team.namespace))
+        .join("\n")
+}
+
+/// What `kubectl describe` says of the policy's cohorts and conditions, and its Events, without figures and times.
+fn description(team: &Team) -> String {
+    let text = team.kubectl(&["describe", "hp", "greedy"]).replace(&team.namespace, "NAMESPACE");
+    let status = text.split_once("\nStatus:\n").unwrap().1;
+    let (status, events) = status.split_once("\nEvents:").unwrap();
+    let told = ["Name", "State", "Reason", "Message", "Trips", "Type", "Status"];
+    // Fields of cohorts and conditions themselves are indented by four; what they consist of, further.
+    let field = |line: &&str| {
+        let name = line.strip_prefix("    ").unwrap_or_default().split(':').next().unwrap_or_default();
+        told.contains(&name)
+    };
+    let status = status.lines().filter(field).map(|line| {
+        let (name, value) = line.trim().split_once(':').unwrap_or_default();
+        format!("{name}: {}\n", value.trim())
+    });
+    // An Event's age is the third word; how long the other window is over its limit differs, and so does what a busy
+    // machine made of the time before.
+    let event = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let said = [&words[..2], &words[3..]].concat().join(" ");
+        numbers(&said).split(" over ").next().unwrap_or_default().to_owned() + "\n"
+    };
+    let tripped = |line: &&str| line.contains("HedgingSuspended") && line.contains(" json ");
+    let events: BTreeSet<String> = events.lines().skip(3).filter(tripped).map(event).collect();
+    numbers(&format!("{}\n{}", status.collect::<String>(), events.into_iter().collect::<String>()))
+}
+
+async fn cohorts(team: &Team, json: &str, stream: &str) -> Value {
+    until(&format!("json to be {json} and stream {stream}"), SOON, async || {
+        let policy = team.ours("hedgepolicies", "greedy").await?;
+        let state =
+            |at: usize| policy["status"]["cohorts"][at]["state"].as_str().unwrap_or_default().to_owned();
+        (state(0) == json && state(1) == stream).then(|| policy.clone())
+    })
+    .await
+}
+
+/// The Events of the policy, by reason.
+async fn told(team: &Team, reason: &str) {
+    until(&format!("an Event {reason}"), SOON, async || {
+        let selector = format!("--field-selector=reason={reason},involvedObject.name=greedy");
+        let names = team.kubectl(&["get", "events", &selector, "--output=name"]);
+        (!names.is_empty()).then_some(())
+    })
+    .await;
+}
+
+/// How the provider answers from now on.
+fn behave(team: &Team, profile: &str) {
+    let address = team.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
+    let output = std::process::Command::new(crate::api::root().join("tests/cluster/exec"))
+        .args(["curl", "--silent", "--fail", "--max-time", "5", "--request", "PUT", "--data", profile])
+        .arg(format!("http://{address}:8000/__sim/profile"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_trial() {
+    let team = Team::new("trip");
+    let _operator = Installation::of(&team, 1, &[]);
+    team.provider();
+    behave(&team, QUICK);
+    for route in ["a", "b"] {
+        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
+    }
+    team.apply(
+        "{apiVersion: hedgerow.dev/v1alpha1, kind: PriorityLane, metadata: {name: everyone}, spec: {}}",
+    );
+    team.apply(POLICY);
+    team.answered().await;
+    for (kind, name) in [("providerroutes", "a"), ("providerroutes", "b"), ("prioritylanes", "everyone")] {
+        team.condition(kind, name, ["Ready", "True", "Ready"]).await;
+    }
+    let address = team.address().await.unwrap();
+    team.apply(&traffic("chat-json", &address, 12));
+    team.apply(&traffic("chat-stream", &address, 4));
+    cohorts(&team, "Active", "Active").await;
+    team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "False", "WithinLimits"]).await;
+    told(&team, "HedgingActive").await;
+    compare("trip/before.txt", &columns(&team));
+
+    behave(&team, SLOW);
+    cohorts(&team, "Suspended", "Active").await;
+    told(&team, "HedgingSuspended").await;
+    let during = (columns(&team), description(&team));
+    behave(&team, QUICK);
+    compare("trip/during.txt", &during.0);
+    compare("trip/during.describe.txt", &during.1);
+    team.condition("hedgepolicies", "greedy", ["Ready", "True", "Ready"]).await;
+
+    cohorts(&team, "Trial", "Active").await;
+    told(&team, "HedgingTrial").await;
+    compare("trip/trial.txt", &columns(&team));
+    cohorts(&team, "Active", "Active").await;
+    team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "False", "WithinLimits"]).await;
+    compare("trip/after.txt", &columns(&team));
+}
