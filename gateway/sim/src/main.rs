@@ -1,18 +1,16 @@
 //! The scripted providers and the traffic generator as commands, for people and for tests in other languages.
 
+mod measure;
+
 use std::{
     io::{self, Write as _},
     net::SocketAddr,
     path::PathBuf,
-    time::Duration,
 };
 
 use anyhow::Context as _;
 use clap::{Args, Parser};
-use hedgerow_sim::{
-    Dialect, Profile, Provider, ProviderConfig,
-    traffic::{Arrivals, OpenLoop, RequestKind, Tally, Target, TrafficClass},
-};
+use hedgerow_sim::{Dialect, Profile, Provider, ProviderConfig};
 use serde_json::{Value, json};
 
 /// Scripted LLM providers over real HTTP, and traffic for a gateway.
@@ -21,8 +19,8 @@ use serde_json::{Value, json};
 enum Command {
     /// Serve a scripted provider until the process is ended.
     Provider(ProviderArgs),
-    /// Send open-loop traffic and print what it measured.
-    Traffic(TrafficArgs),
+    /// Send traffic and print what it measured.
+    Traffic(measure::TrafficArgs),
 }
 
 #[derive(Debug, Args)]
@@ -56,42 +54,11 @@ struct ProviderArgs {
     ca_out: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-struct TrafficArgs {
-    /// Address of the gateway or provider, plain HTTP/1.1.
-    #[arg(long)]
-    target: SocketAddr,
-    /// chat-stream, chat-json, messages-stream or messages-json.
-    #[arg(long, default_value = "chat-stream")]
-    kind: RequestKind,
-    /// Model that is asked for.
-    #[arg(long, default_value = "sim-model")]
-    model: String,
-    /// Requests per second, Poisson.
-    #[arg(long, default_value_t = 10.0)]
-    rps: f64,
-    /// How long.
-    #[arg(long, default_value_t = 10)]
-    seconds: u64,
-    /// Length of the prompts.
-    #[arg(long, default_value_t = 200)]
-    prompt_bytes: usize,
-    /// Client key.
-    #[arg(long)]
-    api_key: Option<String>,
-    /// A header of every request, `name: value`.
-    #[arg(long = "header")]
-    headers: Vec<String>,
-    /// Seed of the arrivals.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-}
-
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Provider(args) => provider(args).await,
-        Command::Traffic(args) => traffic(args).await,
+        Command::Traffic(args) => measure::traffic(args).await,
     }
 }
 
@@ -126,35 +93,6 @@ fn profile(text: Option<&str>) -> anyhow::Result<Profile> {
     }
     let json = std::fs::read_to_string(text).with_context(|| format!("cannot read the profile {text}"))?;
     serde_json::from_str(&json).with_context(|| format!("{text} is not a profile"))
-}
-
-async fn traffic(args: TrafficArgs) -> anyhow::Result<()> {
-    let mut class = TrafficClass::new("traffic", args.kind, &args.model);
-    (class.prompt_bytes, class.api_key) = (args.prompt_bytes, args.api_key);
-    for header in &args.headers {
-        let (name, value) =
-            header.split_once(':').with_context(|| format!("`{header}` is not `name: value`"))?;
-        class.headers.push((name.trim().to_owned(), value.trim().to_owned()));
-    }
-    let arrivals = Arrivals::Poisson { rps: args.rps };
-    let (open, mut outcomes) =
-        OpenLoop::start(&Target::http1(args.target), vec![(class, arrivals)], args.seed);
-    let adding = tokio::spawn(async move {
-        let mut tally = Tally::new(Duration::from_secs(1));
-        while let Some(outcome) = outcomes.recv().await {
-            tally.record(&outcome);
-        }
-        tally
-    });
-    tokio::time::sleep(Duration::from_secs(args.seconds)).await;
-    open.stop().await;
-    let sum = adding.await?.all(None);
-    let ms = |share: f64| sum.first_token.at(share).map(|time| time.as_secs_f64() * 1000.0);
-    let counts = sum.counts;
-    print(&json!({
-        "requests": counts.requests, "answered": counts.answered, "shed": counts.shed, "failed": counts.failed,
-        "hedged": counts.hedged, "mixed": counts.mixed, "p50Ms": ms(0.5), "p95Ms": ms(0.95), "p99Ms": ms(0.99),
-    }))
 }
 
 /// One line of JSON on stdout, at once.

@@ -49,3 +49,34 @@ fn a_wrong_profile_is_refused_with_the_reason() {
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("unknown field `first`"));
 }
+
+/// A provider that cuts every answer at its fourth token.
+const CUTS: &str = r#"{"firstToken":{"fixed":{"ms":5}},"faults":[{"percent":100,"fault":{"cutAtToken":3}}]}"#;
+
+#[test]
+fn sessions_say_what_was_cut_and_what_was_refused_in_words() {
+    for (profile, port, [cut, refused]) in
+        [(CUTS, None, [true, false]), ("{}", Some("127.0.0.1:1"), [false, true])]
+    {
+        let mut provider =
+            Ended(command().args(["provider", "--profile", profile]).stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(provider.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        let target = port.unwrap_or_else(|| said["addr"].as_str().unwrap());
+        let sessions = ["--sessions", "4", "--requests-per-connection", "2", "--seconds", "1", "--progress"];
+        let output = command().args(["traffic", "--target", target]).args(sessions).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines.len() > 1, "it tells of its progress: {text}");
+        let last = lines.last().unwrap();
+        assert_eq!(last["requests"], last["failed"], "{last}");
+        assert_eq!(
+            [last["cut"] == last["failed"], last["refused"] == last["failed"]],
+            [cut, refused],
+            "{last}"
+        );
+        let failure = last["failures"][0].as_str().unwrap();
+        assert!(failure.contains(if cut { "3 tokens" } else { "cannot connect" }), "{failure}");
+    }
+}

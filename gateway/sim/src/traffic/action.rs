@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{
     answer::Reading,
     class::TrafficClass,
-    client::{Client, SendError},
+    client::Client,
     integrity::Integrity,
     outcome::{Failure, GatewayHeaders, Outcome, Verdict},
     retry::{RetryRule, retry_after},
@@ -38,6 +38,7 @@ struct Tried {
     first_token: Option<Instant>,
     reading: Reading,
     failure: Option<Failure>,
+    cause: Option<String>,
 }
 
 impl Course {
@@ -82,6 +83,7 @@ impl Course {
             gateway: GatewayHeaders::read(&tried.headers),
             integrity: tried.reading.integrity(),
             verdict,
+            cause: tried.cause,
         }
         .checked()
     }
@@ -93,8 +95,9 @@ impl Course {
         };
         let mut reply = match self.client.send(request).await {
             Ok(reply) => reply,
-            Err(SendError::Connect(_) | SendError::Http(_) | SendError::Path(_)) => {
+            Err(error) => {
                 tried.failure = Some(Failure::Connection);
+                tried.cause = Some(explained(&error));
                 return;
             }
         };
@@ -103,7 +106,7 @@ impl Course {
         if !self.class.kind.streams() || !reply.head.status.is_success() {
             match reply.rest(LARGEST_DOCUMENT).await {
                 Ok(bytes) => tried.reading.document(&bytes),
-                Err(_) => tried.failure = Some(Failure::Truncated),
+                Err(error) => tried.truncated(&error),
             }
             tried.first_token = tried.reading.generated.then(now);
             return;
@@ -112,8 +115,8 @@ impl Course {
             match reply.chunk().await {
                 Ok(Some(bytes)) => tried.reading.stream(&bytes),
                 Ok(None) => break,
-                Err(_) => {
-                    tried.failure = Some(Failure::Truncated);
+                Err(error) => {
+                    tried.truncated(&error);
                     break;
                 }
             }
@@ -125,6 +128,11 @@ impl Course {
 }
 
 impl Tried {
+    fn truncated(&mut self, error: &hyper::Error) {
+        self.failure = Some(Failure::Truncated);
+        self.cause = Some(explained(error));
+    }
+
     fn shed(&self) -> bool {
         self.status == Some(429)
             && retry_after(&self.headers).is_some()
@@ -173,7 +181,22 @@ impl Outcome {
             error_type: None,
             gateway: GatewayHeaders::default(),
             verdict: Verdict::Failed(Failure::ClientLimit),
+            cause: None,
             integrity: Integrity::default(),
         }
     }
+}
+
+/// An error with all its causes.
+fn explained(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let said = next.to_string();
+        if !text.ends_with(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = next.source();
+    }
+    text
 }

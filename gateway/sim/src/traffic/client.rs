@@ -43,7 +43,7 @@ pub enum SendError {
 #[derive(Debug)]
 pub struct Client {
     target: Target,
-    idle: Arc<Mutex<Vec<http1::SendRequest<Body>>>>,
+    idle: Arc<Mutex<Vec<Kept>>>,
     h2: tokio::sync::Mutex<Option<http2::SendRequest<Body>>>,
 }
 
@@ -57,10 +57,17 @@ pub struct Reply {
     lease: Option<Lease>,
 }
 
+/// An HTTP/1.1 connection and how many requests it may still carry.
+#[derive(Debug)]
+struct Kept {
+    sender: http1::SendRequest<Body>,
+    uses: u32,
+}
+
 #[derive(Debug)]
 struct Lease {
-    sender: http1::SendRequest<Body>,
-    idle: Arc<Mutex<Vec<http1::SendRequest<Body>>>>,
+    kept: Kept,
+    idle: Arc<Mutex<Vec<Kept>>>,
 }
 
 impl Client {
@@ -89,9 +96,9 @@ impl Client {
         request
             .headers_mut()
             .insert(header::HOST, HeaderValue::from_str(&self.target.host).map_err(http::Error::from)?);
-        if let Some(mut sender) = self.idle_sender().await {
-            match sender.try_send_request(request).await {
-                Ok(answer) => return Ok(self.reply(answer, sender)),
+        if let Some(mut kept) = self.idle_connection().await {
+            match kept.sender.try_send_request(request).await {
+                Ok(answer) => return Ok(self.reply(answer, kept)),
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
                     None => return Err(error.into_error().into()),
@@ -100,19 +107,22 @@ impl Client {
         }
         let mut sender = self.connect_h1().await?;
         let answer = sender.send_request(request).await?;
-        Ok(self.reply(answer, sender))
+        Ok(self.reply(answer, Kept { sender, uses: self.target.uses }))
     }
 
-    fn reply(&self, answer: http::Response<Incoming>, sender: http1::SendRequest<Body>) -> Reply {
+    /// An answer on a connection that may be used again if it has not carried all its requests.
+    fn reply(&self, answer: http::Response<Incoming>, mut kept: Kept) -> Reply {
         let (head, body) = answer.into_parts();
-        Reply { head, body, lease: Some(Lease { sender, idle: Arc::clone(&self.idle) }) }
+        kept.uses = kept.uses.saturating_sub(1);
+        let lease = (kept.uses > 0).then(|| Lease { kept, idle: Arc::clone(&self.idle) });
+        Reply { head, body, lease }
     }
 
-    async fn idle_sender(&self) -> Option<http1::SendRequest<Body>> {
+    async fn idle_connection(&self) -> Option<Kept> {
         loop {
-            let mut sender = locked(&self.idle).pop()?;
-            if sender.ready().await.is_ok() {
-                return Some(sender);
+            let mut kept = locked(&self.idle).pop()?;
+            if kept.sender.ready().await.is_ok() {
+                return Some(kept);
             }
         }
     }
@@ -161,7 +171,7 @@ impl Reply {
             }
         }
         if let Some(lease) = self.lease.take() {
-            locked(&lease.idle).push(lease.sender);
+            locked(&lease.idle).push(lease.kept);
         }
         Ok(None)
     }

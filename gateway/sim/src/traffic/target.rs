@@ -15,6 +15,8 @@ pub struct Target {
     pub(super) host: String,
     pub(super) h2: bool,
     pub(super) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Requests after which an HTTP/1.1 connection is not used again.
+    pub(super) uses: u32,
 }
 
 /// Why a TLS target cannot be used.
@@ -34,7 +36,14 @@ pub enum TrustError {
 impl Target {
     /// Plain HTTP/1.1.
     pub fn http1(addr: SocketAddr) -> Self {
-        Self { addr, host: addr.to_string(), h2: false, tls: None }
+        Self { addr, host: addr.to_string(), h2: false, tls: None, uses: u32::MAX }
+    }
+
+    /// HTTP/1.1 connections carry this many requests at most (at least 1), so that a balancer of connections is asked
+    /// again and again.
+    #[must_use]
+    pub fn requests_per_connection(self, uses: u32) -> Self {
+        Self { uses: uses.max(1), ..self }
     }
 
     /// Plain HTTP/2 with prior knowledge.
@@ -55,6 +64,7 @@ impl Target {
             .with_no_client_auth();
         config.alpn_protocols = vec![if h2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
         let name = ServerName::try_from(host.to_owned())?;
-        Ok(Self { addr, host: format!("{host}:{}", addr.port()), h2, tls: Some((Arc::new(config), name)) })
+        let host = format!("{host}:{}", addr.port());
+        Ok(Self { host, h2, tls: Some((Arc::new(config), name)), ..Self::http1(addr) })
     }
 }
