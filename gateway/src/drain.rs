@@ -1,8 +1,8 @@
 //! How a gateway leaves without losing a request.
 //!
 //! Inputs: a signal, the end of stdin, and the fleet's drain times. Order: not ready and no new hedges; keep serving
-//! until the endpoints are gone (`endpointDelay`); accept nothing, end kept connections with their running requests
-//! (`Connection: close`, GOAWAY), give up bodies that are still being sent; finish what runs up to `timeout`; cut the rest
+//! until the endpoints are gone (`endpointDelay`), with `Connection: close` in every answer; accept nothing, end kept
+//! connections with their running requests (GOAWAY) and idle ones when their clients have let go of them, give up bodies that are still being sent; finish what runs up to `timeout`; cut the rest
 //! with an error frame; let the operator fetch the last figures. Invariants: each step has a bound; a second signal goes
 //! straight to the cut.
 
@@ -56,6 +56,7 @@ pub async fn leave(leaving: Leaving<'_>, haste: Haste) {
     tracing::info!(in_flight = runtime.actions_in_flight(), "leaving");
     let patient = async {
         if serving && haste == Haste::Endpoints {
+            closing.advance(Phase::Leaving);
             tokio::time::sleep(Duration::from_millis(times.endpoint_delay_ms)).await;
         }
         runtime.close();

@@ -9,7 +9,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -30,7 +30,10 @@ use crate::relay::pace::{Lookout, Pace};
 pub enum Phase {
     /// Takes connections and requests.
     Open,
-    /// Takes no connection; kept ones end with their running requests (`Connection: close`, GOAWAY).
+    /// Takes both, while those who send them are told to go elsewhere; every HTTP/1.1 answer says `Connection: close`.
+    Leaving,
+    /// Takes no connection; kept ones end with their running requests (`Connection: close`, GOAWAY), idle ones as
+    /// [`super::handover`] says if the port was leaving before, else at once.
     Closing,
     /// Running answers are cut: whoever produces one looks at its own flag in the poll that this phase causes.
     Cut,
@@ -43,6 +46,8 @@ pub struct Closing(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     phase: AtomicU8,
+    /// The port was leaving before it closed.
+    announced: AtomicBool,
     /// `OwnedNotified` asks for an `Arc` of its own.
     changed: Arc<Notify>,
 }
@@ -50,6 +55,9 @@ struct Shared {
 impl Closing {
     /// Moves on to `phase`; an earlier one than the present changes nothing.
     pub fn advance(&self, phase: Phase) {
+        if phase == Phase::Leaving {
+            self.0.announced.store(true, Ordering::Release);
+        }
         self.0.phase.fetch_max(phase as u8, Ordering::AcqRel);
         self.0.changed.notify_waiters();
     }
@@ -58,9 +66,15 @@ impl Closing {
     pub fn phase(&self) -> Phase {
         match self.0.phase.load(Ordering::Acquire) {
             0 => Phase::Open,
-            1 => Phase::Closing,
+            1 => Phase::Leaving,
+            2 => Phase::Closing,
             _ => Phase::Cut,
         }
+    }
+
+    /// Nobody who sends requests was told that the port closes, because nobody sends any more.
+    pub fn hurried(&self) -> bool {
+        !self.0.announced.load(Ordering::Acquire)
     }
 
     /// Waits until the phase is at least `phase`.

@@ -1,8 +1,8 @@
 //! One client connection, from its first byte to its end.
 //!
 //! Inputs: an accepted socket. It looks at the first bytes without taking them: the preface of HTTP/2 (RFC 9113, 3.4)
-//! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it. When the phase leaves
-//! `Open`, HTTP/1.1 answers `Connection: close` and h2 sends GOAWAY; running requests finish. A client that does not read
+//! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it. When the port leaves, HTTP/1.1
+//! answers `Connection: close` ([`super::handover`]), and when it closes h2 sends GOAWAY; running requests finish. A client that does not read
 //! its answer loses the connection (HTTP/1.1) or the stream (h2, by [`StreamExecutor`]): see [`crate::relay::pace`].
 
 use std::{
@@ -15,6 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::TryFutureExt as _;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{
@@ -30,6 +31,7 @@ use tower::{Service, ServiceExt as _};
 
 use super::{
     closing::{Closing, Phase, StreamExecutor},
+    handover::{Answering, Handover, silent},
     server::Limits,
 };
 use crate::relay::pace::{Lookout, Pace};
@@ -57,7 +59,7 @@ where
 {
     let first = tokio::select! {
         first = tokio::time::timeout(limits.head_timeout, speaks_h2(&socket)) => first,
-        () = closing.reached(Phase::Closing) => return,
+        () = silent(&closing) => return,
     };
     let ended = match first {
         // Boxed, so that the many HTTP/1.1 tasks do not carry the size of an h2 one.
@@ -103,14 +105,20 @@ where
 {
     let pace = Pace::default();
     let lookout = Lookout::new(pace.clone(), limits.patience);
-    let service = service.map_future(move |answering| pace.scope(answering));
+    let (answering, leaving) = (Answering::default(), closing.clone());
+    let handover = Handover::new(answering.clone());
+    let service = service.map_future(move |answer| {
+        answering.begin();
+        let (answering, leaving) = (answering.clone(), leaving.clone());
+        pace.scope(answer.map_ok(move |answer| answering.answer(answer, &leaving)))
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_timeout)
         .max_header_size(limits.head_bytes as usize)
         .max_buf_size(HTTP1_BUFFER)
         .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
-    drive(connection, http1::Connection::graceful_shutdown, &closing, lookout).await
+    drive(connection, http1::Connection::graceful_shutdown, &closing, lookout, Some(handover)).await
 }
 
 async fn serve_http2<S, B>(
@@ -137,15 +145,16 @@ where
             .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
     // Its streams have tasks and lookouts of their own.
     let lookout = Lookout::new(Pace::default(), limits.patience);
-    drive(connection, http2::Connection::graceful_shutdown, &closing, lookout).await
+    drive(connection, http2::Connection::graceful_shutdown, &closing, lookout, None).await
 }
 
-/// Runs a connection to its end; `leave` tells it that the port is closing.
+/// Runs a connection to its end; `leave` tells it that the port is closing, as soon as `handover` allows.
 async fn drive<C>(
     connection: C,
     leave: impl Fn(Pin<&mut C>),
     closing: &Closing,
     mut lookout: Lookout,
+    mut handover: Option<Handover>,
 ) -> hyper::Result<()>
 where
     C: Future<Output = hyper::Result<()>>,
@@ -155,13 +164,22 @@ where
     let mut leaving = false;
     poll_fn(|context| {
         let phase = watch.as_mut().poll(context);
-        if phase > Phase::Open && !leaving {
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended);
+            }
+            if lookout.poll(context, phase == Phase::Cut).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            let may_close = match &mut handover {
+                Some(handover) => handover.poll(context, phase, closing.hurried()).is_ready(),
+                None => phase >= Phase::Closing,
+            };
+            if leaving || !may_close {
+                return Poll::Pending;
+            }
             leaving = true;
             leave(connection.as_mut());
-        }
-        match connection.as_mut().poll(context) {
-            Poll::Ready(ended) => Poll::Ready(ended),
-            Poll::Pending => lookout.poll(context, phase == Phase::Cut).map(Ok),
         }
     })
     .await

@@ -7,6 +7,7 @@ pub mod closing;
 mod connection;
 pub mod gate1;
 pub mod generate;
+pub mod handover;
 pub mod models;
 pub mod router;
 pub mod server;

@@ -2,8 +2,8 @@
 //!
 //! Inputs: an address and a tower service (the router). Outputs: one task per connection, which also runs the handlers
 //! and bodies of its HTTP/1.1 requests. Invariants: every input has a limit (headers, time, connections, streams);
-//! TCP_NODELAY; after the phase left `Open` no connection is accepted and [`Listening::serve`] returns when the last one
-//! has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
+//! TCP_NODELAY; once the phase is `Closing` no connection is accepted but those that had waited in the kernel's queue, and
+//! [`Listening::serve`] returns when the last one has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
 //!
 //! Numbers: 32 KiB (what nginx takes in all by default) and hyper's own 100 headers (another number costs two arrays on
 //! the heap for each request); more is answered 431. 75 s for a head,
@@ -120,7 +120,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Serves until the phase leaves `Open`, then waits for the connections to end.
+    /// Serves until the phase is `Closing`, then waits for the connections to end.
     pub async fn serve<S, B>(self, service: S)
     where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
@@ -130,19 +130,24 @@ impl Listening {
     {
         let Self { listener, limits, closing } = self;
         let room = Arc::new(Semaphore::new(limits.connections as usize));
-        loop {
-            let accepted = tokio::select! {
-                accepted = accept(&listener, &room) => accepted,
-                () = closing.reached(Phase::Closing) => break,
-            };
-            let Some((socket, permit)) = accepted else { continue };
+        let begin = |(socket, permit): (TcpStream, OwnedSemaphorePermit)| {
             let connection = connection::serve(socket, service.clone(), limits, closing.clone());
             tokio::spawn(async move {
                 connection.await;
                 drop(permit);
             });
+        };
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&listener, &room) => accepted,
+                () = closing.reached(Phase::Closing) => break,
+            };
+            accepted.into_iter().for_each(&begin);
         }
-        drop(listener);
+        // To their clients these are connected already; the kernel would reset them.
+        for socket in waiting(listener) {
+            room.clone().try_acquire_owned().ok().map(|permit| (socket, permit)).into_iter().for_each(&begin);
+        }
         // All permits back: no connection left.
         let _ = room.acquire_many(limits.connections).await;
     }
@@ -165,6 +170,18 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<(TcpStr
             None
         }
     }
+}
+
+/// Closes the port, after taking what has waited in the kernel's queue.
+fn waiting(listener: TcpListener) -> Vec<TcpStream> {
+    let take = |listener: &std::net::TcpListener| {
+        let (socket, _) = listener.accept()?;
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        TcpStream::from_std(socket)
+    };
+    let Ok(listener) = listener.into_std() else { return Vec::new() };
+    std::iter::from_fn(|| take(&listener).ok()).collect()
 }
 
 fn bind(address: SocketAddr, reuse_port: bool) -> io::Result<Socket> {

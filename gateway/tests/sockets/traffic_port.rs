@@ -20,7 +20,7 @@ use http_body_util::{BodyExt as _, Empty, Full, combinators::UnsyncBoxBody};
 use hyper::{body::Incoming, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpStream,
     sync::{Semaphore, mpsc},
     task::JoinHandle,
@@ -206,6 +206,63 @@ async fn a_closing_port_finishes_running_requests_and_takes_no_new_connection() 
     let body = within(streamed).await.unwrap().into_body();
     assert_eq!(within(body.collect()).await.unwrap().to_bytes(), "waited");
     within(port.served).await.unwrap();
+}
+
+/// Asks on a connection and reads until its end.
+async fn last_answer(mut socket: TcpStream) -> String {
+    socket.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    within(socket.read_to_string(&mut text)).await.unwrap();
+    text.to_ascii_lowercase()
+}
+
+#[tokio::test]
+async fn a_leaving_port_tells_every_kept_connection_before_it_ends() {
+    let mut port = open(Limits::default());
+    let mut kept = Vec::new();
+    for path in ["/", "/", "/wait"] {
+        let mut socket = TcpStream::connect(port.address).await.unwrap();
+        socket.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await.unwrap();
+        within(port.arrived.recv()).await.unwrap();
+        if path == "/" {
+            let mut answer = [0; 17];
+            within(socket.read_exact(&mut answer)).await.unwrap();
+        }
+        kept.push(socket);
+    }
+    let silent = TcpStream::connect(port.address).await.unwrap();
+    let [idle, used, running] = <[TcpStream; 3]>::try_from(kept).unwrap();
+
+    port.closing.advance(Phase::Leaving);
+    assert!(last_answer(used).await.contains("connection: close"), "whoever asks is told to go elsewhere");
+    let fresh = TcpStream::connect(port.address).await.unwrap();
+    assert!(last_answer(fresh).await.contains("connection: close"), "so is who comes too late");
+    port.closing.advance(Phase::Closing);
+    for socket in [idle, silent] {
+        let answer = last_answer(socket).await;
+        assert!(answer.contains("200 ok") && answer.contains("connection: close"), "{answer}");
+    }
+    port.go.add_permits(1);
+    let mut text = String::new();
+    within(BufReader::new(running).read_to_string(&mut text)).await.unwrap();
+    assert!(text.ends_with("waited"), "{text}");
+    within(port.served).await.unwrap();
+}
+
+#[tokio::test]
+async fn connections_that_waited_when_the_port_closed_are_served() {
+    let port = open(Limits { connections: 2, ..Limits::default() });
+    // Neither of these is accepted before the phase changes: this task has not yielded yet.
+    port.closing.advance(Phase::Leaving);
+    let waiting: Vec<_> = (0..2)
+        .map(|_| std::net::TcpStream::connect(port.address).unwrap())
+        .inspect(|socket| socket.set_nonblocking(true).unwrap())
+        .collect();
+    port.closing.advance(Phase::Closing);
+    for socket in waiting {
+        let answer = last_answer(TcpStream::from_std(socket).unwrap()).await;
+        assert!(answer.contains("200 ok"), "{answer}");
+    }
 }
 
 #[tokio::test]
