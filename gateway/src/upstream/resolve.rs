@@ -7,6 +7,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use hickory_resolver::TokioResolver;
@@ -16,6 +17,12 @@ use super::{
     endpoint::{Endpoint, Host},
     error::UpstreamError,
 };
+
+/// Longest wait for one answer of a name server. The usual 5 s (resolv.conf(5)) are all that `timeouts.connect` has, so one
+/// lost datagram would be a failed request.
+const ANSWER: Duration = Duration::from_secs(1);
+/// How often a name server is asked again: within `timeouts.connect` by default.
+const RETRIES: usize = 4;
 
 /// Resolves and checks. One per process: it caches by the records' time to live.
 #[derive(Clone)]
@@ -27,7 +34,12 @@ pub(super) struct Resolver {
 impl Resolver {
     /// With the machine's configuration; without one only literal addresses and `localhost` work.
     pub(super) fn from_system() -> Self {
-        let built = TokioResolver::builder_tokio().and_then(hickory_resolver::ResolverBuilder::build);
+        let built = TokioResolver::builder_tokio().and_then(|mut builder| {
+            let options = builder.options_mut();
+            options.timeout = options.timeout.min(ANSWER);
+            options.attempts = options.attempts.max(RETRIES);
+            builder.build()
+        });
         match built {
             Ok(resolver) => Self { names: Some(Arc::new(resolver)) },
             Err(error) => {
