@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+/// Pause where there would be none: what has expired may be taken by another candidate first.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// What the Lease says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -32,6 +35,16 @@ pub fn evaluate(seen: Option<(&Record, Duration)>, identity: &str) -> Step {
         Some((record, _)) if record.holder == identity => Step::Renew,
         Some((record, unchanged)) if record.holder.is_empty() || unchanged >= record.lasts => Step::Take,
         Some(_) => Step::Follow,
+    }
+}
+
+/// When to look again: after `retry`, or as soon as a record that somebody else has left behind expires.
+pub fn pause(seen: Option<(&Record, Duration)>, identity: &str, retry: Duration) -> Duration {
+    match seen {
+        Some((record, unchanged)) if !record.holder.is_empty() && record.holder != identity => {
+            record.lasts.saturating_sub(unchanged).clamp(SHORTEST.min(retry), retry)
+        }
+        _ => retry,
     }
 }
 
@@ -66,6 +79,26 @@ mod tests {
         for unchanged in 0..10 {
             let step = evaluate(Some((&record, Duration::from_secs(unchanged))), "me");
             assert_eq!(step, Step::Follow, "{unchanged} s");
+        }
+    }
+
+    #[test]
+    fn a_candidate_looks_again_when_the_record_expires() {
+        let retry = Duration::from_secs(2);
+        let after = |holder: &str, unchanged_ms: u64| {
+            let record = Record { holder: holder.to_owned(), lasts: Duration::from_secs(10) };
+            pause(Some((&record, Duration::from_millis(unchanged_ms))), "me", retry).as_millis()
+        };
+        for (paused, expected) in [
+            (pause(None, "me", retry).as_millis(), 2_000),
+            (after("me", 9_999), 2_000),
+            (after("", 9_999), 2_000),
+            (after("other", 0), 2_000),
+            (after("other", 9_500), 500),
+            (after("other", 9_999), 100),
+            (after("other", 60_000), 100),
+        ] {
+            assert_eq!(paused, expected);
         }
     }
 }

@@ -4,8 +4,9 @@
 //! leads. The loop is thin; what to do is [`evaluate`], which is pure. Clocks of other machines are never trusted: a record
 //! counts as expired when this process has seen it unchanged for as long as it lasts (as client-go does it).
 //!
-//! Figures: a record lasts 10 s, is renewed every 2 s, and the leader steps down after 7 s without a renewal, so that it has
-//! stopped before anybody else starts. (client-go uses 15 s, 2 s and 10 s; a guardrail has less time than a Deployment.)
+//! Figures: a record lasts 10 s and is renewed every 2 s; another candidate takes it in the moment in which it expires, so 10
+//! to 12 s after a leader was lost without a word. The leader steps down after 7 s without a renewal, so that it has stopped
+//! before anybody else starts. (client-go uses 15 s, 2 s and 10 s; a guardrail has less time than a Deployment.)
 
 mod evaluate;
 
@@ -21,7 +22,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-pub use evaluate::{Record, Step, evaluate};
+pub use evaluate::{Record, Step, evaluate, pause};
 
 use super::{
     call::{CallError, bounded},
@@ -64,22 +65,32 @@ impl Election {
 
     /// Leads whenever it can, until `stop` says true; then gives the Lease back.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
-        let mut retry = time::interval(RETRY);
-        retry.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         loop {
+            self.attempt().await;
             let stopped = tokio::select! {
-                _ = retry.tick() => false,
+                () = time::sleep(self.pause()) => false,
                 stopped = stop.wait_for(|stop| *stop) => { drop(stopped); true }
             };
             if stopped {
                 break;
             }
-            self.attempt().await;
         }
         if *self.leading.borrow() {
             self.say(false);
             self.release().await;
         }
+    }
+
+    /// Pause until the next attempt.
+    fn pause(&self) -> Duration {
+        // What was seen before the API server went away may have expired long ago.
+        let record = self.record().filter(|_| !self.failing);
+        pause(record.as_ref().map(|(record, unchanged)| (record, *unchanged)), &self.identity, RETRY)
+    }
+
+    /// What the Lease says, and for how long it has been seen so.
+    fn record(&self) -> Option<(Record, Duration)> {
+        self.seen.as_ref().map(|(lease, since)| (Record::of(lease), now().duration_since(*since)))
     }
 
     async fn attempt(&mut self) {
@@ -108,8 +119,7 @@ impl Election {
         if !*self.leading.borrow() || self.seen.is_none() {
             self.read().await?;
         }
-        let record =
-            self.seen.as_ref().map(|(lease, since)| (Record::of(lease), now().duration_since(*since)));
+        let record = self.record();
         let step = evaluate(record.as_ref().map(|(record, unchanged)| (record, *unchanged)), &self.identity);
         match step {
             Step::Follow => {
