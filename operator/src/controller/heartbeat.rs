@@ -2,7 +2,7 @@
 //!
 //! Written 10 s after the number of ready pods changed; when a figure moved by 20 %, at most once a minute; else as a
 //! heartbeat, every min(5 min, a third of the smallest `blind.after`). Where `blind.after` is under 10 min the kubelet's own
-//! minute would be too late, so pods are nudged.
+//! minute would be too late, so pods are nudged. Before pods are replaced it is written at once, for those that start then.
 
 use std::time::Duration;
 
@@ -75,6 +75,19 @@ impl Heartbeat {
         false
     }
 
+    /// Takes the file before pods are replaced; true where it is to be written. One that is younger than [`SETTLE`] serves:
+    /// what follows may have to be tried more than once.
+    pub(super) fn before_a_roll(&mut self, file: FleetFile) -> bool {
+        let now = Moment::from_millis(file.heartbeat_unix_ms);
+        let written = self.written.as_ref().map(|before| Moment::from_millis(before.heartbeat_unix_ms));
+        if written.is_some_and(|written| now.since(written) < SETTLE) {
+            return false;
+        }
+        self.written = Some(file);
+        self.other = None;
+        true
+    }
+
     fn due(&mut self, file: &FleetFile, rhythm: Rhythm, now: Moment) -> bool {
         let Some(before) = &self.written else { return true };
         let age = now.since(Moment::from_millis(before.heartbeat_unix_ms));
@@ -130,6 +143,14 @@ mod tests {
         assert!(!beat(1, 120, 1_101) && !beat(1, 120, 1_110), "a pod is away");
         assert!(beat(1, 120, 1_111), "for ten seconds");
         assert!(!beat(1, 120, 1_410) && beat(1, 120, 1_411), "five minutes later");
+    }
+
+    #[test]
+    fn it_is_written_once_before_pods_are_replaced() {
+        let mut heartbeat = Heartbeat::default();
+        assert!(heartbeat.before_a_roll(file(2, 100, 1_000)), "there was none");
+        assert!(!heartbeat.before_a_roll(file(2, 100, 1_002)), "the roll is tried again");
+        assert!(heartbeat.before_a_roll(file(2, 101, 1_010)), "another roll");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! When a status is worth a write: what people and machines act on at once, figures only now and then.
+//! When a status is worth a write: what people and machines act on at once, figures only now and then, and only where a
+//! reader would see another figure ([`alike`]).
 
 use std::time::Duration;
 
@@ -6,6 +7,9 @@ use hedgerow_crds::v1alpha1::{
     GatewayFleetStatus, HedgePolicyStatus, PriorityLaneStatus, ProviderRouteStatus,
 };
 use hedgerow_policy::time::Moment;
+use serde::Serialize;
+
+use super::alike::alike;
 
 /// A status of which a part must not wait.
 pub trait Decisive: PartialEq + Clone {
@@ -15,12 +19,18 @@ pub trait Decisive: PartialEq + Clone {
 }
 
 /// Whether to write `new` over `old`, which was written at `written`: at once if anything decisive changed, else when a
-/// figure changed and `figures_every` has passed.
-pub fn due<S: Decisive>(old: Option<(&S, Moment)>, new: &S, figures_every: Duration, now: Moment) -> bool {
+/// rounded figure changed and `figures_every` has passed.
+pub fn due<S: Decisive + Serialize>(
+    old: Option<(&S, Moment)>,
+    new: &S,
+    figures_every: Duration,
+    now: Moment,
+) -> bool {
     match old {
         None => true,
         Some((old, _)) if old == new => false,
-        Some((old, written)) => old.decisive() != new.decisive() || now.since(written) >= figures_every,
+        Some((old, _)) if old.decisive() != new.decisive() => true,
+        Some((old, written)) => now.since(written) >= figures_every && !alike(old, new),
     }
 }
 
@@ -90,5 +100,17 @@ mod tests {
         assert!(!due_at(&status(CohortState::Active, 46), 59), "a figure may wait");
         assert!(due_at(&status(CohortState::Active, 46), 60), "but not for ever");
         assert!(due_at(&status(CohortState::Suspended, 46), 1), "a state may not");
+    }
+
+    #[test]
+    fn a_figure_that_reads_the_same_is_never_worth_a_write() {
+        let (written, minute) = (Moment::from_secs(100), Duration::from_mins(1));
+        let old = status(CohortState::Active, 451);
+        let due_after_an_hour = |duplicates| {
+            let new = status(CohortState::Active, duplicates);
+            due(Some((&old, written)), &new, minute, written + Duration::from_hours(1))
+        };
+        assert!(!due_after_an_hour(454), "45 % before and after");
+        assert!(due_after_an_hour(456), "46 %");
     }
 }

@@ -7,6 +7,7 @@
 //! Invariants: every condition carries the generation that it is about; times are absolute; nothing is said about pods that
 //! no pod said; an object that is not in force has a status that says so.
 
+mod alike;
 mod conditions;
 mod due;
 mod fleet;

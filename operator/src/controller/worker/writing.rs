@@ -37,6 +37,9 @@ impl Worker {
             return;
         }
         let may_roll = self.may_roll();
+        if may_roll && !self.prepare_roll(&uid, ready, now) {
+            return;
+        }
         let written = self.children.settle(&self.context, &self.id, may_roll).await;
         self.again |= written.again;
         self.trouble = written.trouble.or_else(|| self.too_large.clone());
@@ -93,6 +96,15 @@ impl Worker {
             self.turn = self.context.turns.clone().try_acquire_owned().ok();
             self.again |= self.turn.is_none();
             return self.turn.is_some();
+        }
+        true
+    }
+
+    /// Before pods are replaced: those that start then find the newest `fleet.json`. False where it cannot be rendered.
+    fn prepare_roll(&mut self, owner: &str, ready: usize, now: Moment) -> bool {
+        let rolls = self.children.rolls(self.deployment().as_deref());
+        if rolls && self.heartbeat.before_a_roll(self.memory.fleet_file(ready, now)) {
+            return self.render(owner);
         }
         true
     }
