@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from release import CHART, ROOT, attempt
+from release import CHART, ROOT, attempt, objects
 
 # Arguments of `--set-json` or `--set`, and a part of the message that has to come.
 REFUSED = [
@@ -122,3 +122,9 @@ def test_every_value_is_documented_in_place():
         if not above.startswith("#") and not group and not inside_plain_value:
             bare.append(line)
     assert bare == []
+
+
+def test_no_choice_of_namespaces_is_the_choice_of_all():
+    every = objects("defaults")
+    assert objects("defaults", "--set", "watchNamespaces=null") == every
+    assert objects("defaults", "--set-json", "watchNamespaces=[]") == every

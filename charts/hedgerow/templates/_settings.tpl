@@ -1,6 +1,6 @@
 {{/* The operator's settings file; its form is operator/src/runtime/settings.rs, which refuses unknown fields. */}}
 {{- define "hedgerow.settings" -}}
-watchNamespaces: {{ toJson .Values.watchNamespaces }}
+watchNamespaces: {{ toJson (.Values.watchNamespaces | default list) }}
 image:
   repository: {{ .Values.gatewayImage.repository | quote }}
   tag: {{ .Values.gatewayImage.tag | default .Chart.AppVersion | quote }}
