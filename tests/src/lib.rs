@@ -1,3 +1,4 @@
 //! What several test targets of this crate share. The tests themselves are in `tests/`, `wire/` and `cluster/`.
 
+pub mod audit;
 pub mod refused;

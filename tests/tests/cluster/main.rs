@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod api;
+mod autoscaler;
 mod children;
 mod conflict;
 mod credentials;
