@@ -34,6 +34,9 @@ use crate::{
 const RESYNC: Duration = Duration::from_secs(30);
 /// Figures written a second, over all fleets.
 const FIGURES_PER_SECOND: u32 = 10;
+/// Reports written at the same time, over all fleets. With a thousand routes to report on, more would only queue up in the
+/// API server, and the renewal of the Lease behind them: the lead was lost that way. Latches and children do not wait here.
+const REPORTS_AT_ONCE: usize = 16;
 /// Pods nudged a second, over all fleets.
 const NUDGES_PER_SECOND: u32 = 20;
 
@@ -49,6 +52,7 @@ pub struct Context {
     metrics: Arc<Metrics>,
     fetcher: Fetcher,
     figures: Pace,
+    reports: Semaphore,
     nudges: Pace,
     /// Whose pods may be replaced: one fleet after another.
     turns: Arc<Semaphore>,
@@ -70,6 +74,7 @@ impl Context {
             statuses: Statuses::new(client.clone()),
             events: Events::new(client.clone(), instance),
             figures: Pace::new(FIGURES_PER_SECOND),
+            reports: Semaphore::new(REPORTS_AT_ONCE),
             nudges: Pace::new(NUDGES_PER_SECOND),
             turns: Arc::new(Semaphore::new(1)),
             client,

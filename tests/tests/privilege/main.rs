@@ -6,6 +6,7 @@
 //! a right that none of them uses either gets one, or goes. Last in `tests/run cluster`; starts nothing itself.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the table of rights is for people, too")]
 
 mod denied;
 mod granted;

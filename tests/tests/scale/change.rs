@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Changes of each kind; each in another fleet, and all after another.
-const CHANGES: usize = 6;
+const CHANGES: usize = 4;
 /// Pods of a fleet that is changed.
 const PODS: usize = 2;
 /// A machine that does nothing else needs less than 1 s to write and 3 s in all; a busy one may need more.

@@ -6,6 +6,11 @@
 //! printed. What is asserted of times has a wide bound, for a machine that is slow or busy; bytes and writes have none.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "it measures, and what it measured is printed"
+)]
 
 #[path = "../cluster/api.rs"]
 #[allow(dead_code, reason = "the fixture of the target `cluster`, of which less is needed here")]
@@ -39,7 +44,10 @@ const VALUES: [&str; 5] = [
 async fn a_thousand_routes_cost_little_memory_no_write_while_nothing_changes_and_a_change_is_soon_in_force() {
     let team = Team::new("scale");
     let operator = Installation::of(&team, 2, &VALUES);
+    // All at once is what an operator finds when it starts; one by one, each object would be a change of its own.
+    operator.scale(0);
     let crowd = Crowd::gather(&team).await;
+    operator.scale(2);
     crowd.in_force().await;
 
     let mut log = Log::from_now_on(&api::run_folder().join("audit.log")).unwrap();

@@ -1,7 +1,7 @@
 //! Memory of the operator's processes, as the kernel counts it.
 //!
 //! Held against the limit is what a process has of its own. The pages of its program are printed with it: how many they are is
-//! a matter of the build (a tenth as many in a release as in a debug build), and the kernel can drop them at any time.
+//! a matter of the build (a debug build has many times more), and the kernel can drop them at any time.
 
 use std::fs;
 
@@ -26,12 +26,12 @@ pub(crate) fn is_bounded(operator: &Installation) {
         let (now, own, peak) = (figure("VmRSS"), figure("RssAnon"), figure("VmHWM"));
         let role = if name == leader { "leader" } else { "standby" };
         println!(
-            "memory of the {role}: {} MiB, {} MiB of it not of files, {} MiB at its peak",
-            now >> 10,
+            "memory of the {role}: {} MiB of its own, {} MiB with its program, {} MiB at the peak",
             own >> 10,
+            now >> 10,
             peak >> 10
         );
-        assert!(peak < MOST, "{name} held {peak} KiB");
+        assert!(own < MOST, "{name} holds {own} KiB");
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     status::{Pods, Trouble},
 };
 
-/// Statuses written at the same time.
+/// Statuses of one fleet written at the same time.
 const AT_ONCE: usize = 8;
 
 impl Worker {
@@ -71,7 +71,9 @@ impl Worker {
 
     async fn write(&mut self, due: &[Due], now: Moment) {
         let (statuses, namespace) = (&self.context.statuses, &self.id.namespace);
+        let reports = &self.context.reports;
         let writes = due.iter().map(|due| async move {
+            let _turn = reports.acquire().await;
             statuses.write(due.object.kind, namespace, &due.object.name, None, &due.status).await
         });
         for (due, answer) in due.iter().zip(join_all(writes).await) {
