@@ -73,7 +73,7 @@ impl Installation {
     pub(crate) fn scale(&self, replicas: u8) {
         let name = self.kubectl(&["get", "deployments", "--output=name"]);
         self.kubectl(&["scale", name.trim(), &format!("--replicas={replicas}")]);
-        let selector = "--selector=app.kubernetes.io/name=hedgerow";
+        let selector = "--selector=app.kubernetes.io/name=hedgerow-operator";
         if replicas == 0 {
             self.kubectl(&["wait", "--for=delete", "pods", selector, "--timeout=60s"]);
         } else {

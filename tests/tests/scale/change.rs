@@ -13,23 +13,17 @@ use crate::{
     team::{SOON, until},
 };
 
-/// Changes of each kind; each in another fleet, and all after another.
-const CHANGES: usize = 4;
-/// Pods of a fleet that is changed.
+/// Pods of a fleet, unless its author says otherwise.
 const PODS: usize = 2;
 /// A machine that does nothing else needs less than 1 s to write and 3 s in all; a busy one may need more.
 const WITHIN: Duration = Duration::from_secs(15);
 
-/// Changes a policy, a price and a model, prints how long it took, and fails where that was long.
+/// Changes a policy, a price and a model of one fleet after another, prints how long it took, and fails where that was long.
 pub(crate) async fn is_soon_in_force(log: &mut Log, crowd: &Crowd) {
-    let namespaces = &crowd.serving()[..CHANGES];
-    for namespace in namespaces {
-        two_pods(crowd, namespace).await;
-    }
     println!("{:8} {:>28} {:>28}", "change", "configuration written, ms", "in every pod, ms");
     for (kind, change) in [("policy", policy as fn(usize) -> Change), ("price", price), ("model", model)] {
         let (mut written, mut everywhere) = (Vec::new(), Vec::new());
-        for (n, namespace) in namespaces.iter().enumerate() {
+        for (n, namespace) in crowd.serving().iter().enumerate() {
             let [first, last] = apply(log, crowd, namespace, change(n)).await;
             written.push(first);
             everywhere.push(last);
@@ -78,29 +72,18 @@ async fn apply(log: &mut Log, crowd: &Crowd, namespace: &str, change: Change) ->
     [since(started, written), since(started, ended)]
 }
 
-/// Applies a part of a spec, as its author would; gives the path of the object.
-async fn write(crowd: &Crowd, namespace: &str, (kind, name, spec): Change) -> String {
+/// Applies a part of a spec, as its author would.
+async fn write(crowd: &Crowd, namespace: &str, (kind, name, spec): Change) {
     let path = format!("/apis/hedgerow.dev/v1alpha1/namespaces/{namespace}/{}/{name}", kind.plural());
     let object = json!({
         "apiVersion": "hedgerow.dev/v1alpha1", "kind": kind.as_str(), "metadata": { "name": name }, "spec": spec,
     });
     let written = crowd.api.apply(&path, &object.to_string(), false).await;
     written.unwrap_or_else(|refusal| panic!("{}", refusal.message()));
-    path
 }
 
 fn since(start: Timestamp, end: Timestamp) -> u128 {
     (end - start).total(Unit::Millisecond).unwrap().max(0.0) as u128
-}
-
-/// Gives a fleet the usual number of pods.
-async fn two_pods(crowd: &Crowd, namespace: &str) {
-    let path = write(crowd, namespace, (Kind::GatewayFleet, "default", json!({ "replicas": PODS }))).await;
-    until("all pods of the fleet to run its configuration", SOON, async || {
-        let fleet = crowd.api.get(&path).await.ok()?;
-        (fleet["status"]["pods"]["programmed"] == PODS).then_some(())
-    })
-    .await;
 }
 
 /// Addresses of a fleet's pods.

@@ -1,6 +1,6 @@
 //! The objects: fifty namespaces with a fleet of twenty routes, four policies and a lane each.
 //!
-//! Not every fleet has a pod: fifty gateways and their probes are more than two cores carry beside an API server, and the
+//! Few fleets have pods: a hundred gateways and their probes are more than two cores carry beside an API server, and the
 //! operator's work with a pod is the same for each. The others ask for none, and their objects say so.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
@@ -15,8 +15,8 @@ use crate::{
 
 /// Namespaces, each with one fleet.
 pub(crate) const FLEETS: usize = 50;
-/// Fleets that have a pod.
-const SERVING: usize = 6;
+/// Fleets that have pods, as many as a fleet has by default.
+const SERVING: usize = 4;
 /// Routes of a fleet.
 const ROUTES: usize = 20;
 /// Policies of a fleet.
@@ -39,8 +39,9 @@ impl Crowd {
         let crowd = Self { namespaces, api: Arc::new(Api::of_the_cluster()) };
         for some in crowd.namespaces.chunks(AT_ONCE) {
             let mut filling = JoinSet::new();
-            for namespace in some.iter().cloned() {
-                let (api, serves) = (crowd.api.clone(), crowd.serving().contains(&namespace));
+            for namespace in some {
+                let serves = crowd.serving().contains(namespace);
+                let (api, namespace) = (crowd.api.clone(), namespace.clone());
                 filling.spawn(async move { fill(&api, &namespace, serves).await });
             }
             while let Some(filled) = filling.join_next().await {
@@ -50,7 +51,7 @@ impl Crowd {
         crowd
     }
 
-    /// Namespaces of the fleets that have a pod.
+    /// Namespaces of the fleets that have pods.
     pub(crate) fn serving(&self) -> &[String] {
         &self.namespaces[..SERVING]
     }
@@ -71,7 +72,7 @@ impl Crowd {
             }
         }
         println!(
-            "{FLEETS} fleets are in force after {} s, {SERVING} of them with a pod",
+            "{FLEETS} fleets are in force after {} s, {SERVING} of them with pods",
             started.elapsed().as_secs()
         );
     }

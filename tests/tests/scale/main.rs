@@ -31,10 +31,9 @@ use hedgerow_tests::audit::Log;
 
 use crate::{crowd::Crowd, installation::Installation, team::Team};
 
-/// What the installation is told beside what the fixture says: every namespace, and small gateways, one for each fleet.
-const VALUES: [&str; 5] = [
+/// What the installation is told beside what the fixture says: every namespace, and small gateways.
+const VALUES: [&str; 4] = [
     "watchNamespaces=null",
-    "fleetDefaults.replicas=1",
     "fleetDefaults.resources.requests.cpu=1m",
     "fleetDefaults.resources.requests.memory=16Mi",
     "fleetDefaults.drain.timeout=5s",

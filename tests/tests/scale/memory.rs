@@ -13,9 +13,10 @@ const MOST: u64 = 100 * 1024;
 /// Prints the memory of every operator, and holds it against the limit.
 pub(crate) fn is_bounded(operator: &Installation) {
     let leader = operator.leader();
-    let selector = "--selector=app.kubernetes.io/name=hedgerow";
+    let selector = "--selector=app.kubernetes.io/name=hedgerow-operator";
     let columns = "--output=jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{\"\\n\"}{end}";
     let pods = operator.kubectl(&["get", "pods", selector, columns]);
+    assert!(!leader.is_empty() && pods.contains(&leader), "{leader} leads, and these are there: {pods}");
     for pod in pods.lines() {
         let (name, uid) = pod.split_once(' ').unwrap();
         let status = status(uid).unwrap_or_else(|| panic!("no process of pod {name}"));
