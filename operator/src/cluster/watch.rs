@@ -283,6 +283,12 @@ impl Stores {
         stores.iter().find_map(|store| store.get(&reference))
     }
 
+    /// All children of one kind, of any fleet.
+    pub fn children(&self, kind: ChildKind) -> Vec<Arc<DynamicObject>> {
+        let stores = self.children.iter().filter(|(watched, _)| *watched == kind.kind());
+        stores.flat_map(|(_, stores)| stores).flat_map(Store::state).collect()
+    }
+
     /// Objects that cannot be read.
     pub fn undecodable(&self) -> Vec<Undecodable> {
         let mut found = Vec::new();

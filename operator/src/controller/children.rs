@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 
 use super::Context;
 use crate::{
-    cluster::{ApplyError, FleetId, Settled},
+    cluster::{ApplyError, FleetId, Settled, is_newer},
     domain::Snapshot,
     render::{
         Mounts, Reach,
@@ -120,6 +120,13 @@ impl Children {
         let wanted = self.rendered.iter().find(|child| child.kind == ChildKind::Deployment);
         let Some((live, wanted)) = live.zip(wanted) else { return false };
         children::bootstrap(&live.data) != children::bootstrap(&wanted.object)
+    }
+
+    /// Whether `live`, which a watch shows, is no older than what was written last.
+    pub(super) fn shows_last_write(&self, kind: ChildKind, live: &DynamicObject) -> bool {
+        let written = self.settled.get(&kind).map(|settled| &settled.version);
+        let shown = live.metadata.resource_version.as_ref();
+        written.zip(shown).is_none_or(|(written, shown)| !is_newer(written, shown))
     }
 
     async fn remove_unwanted(&self, context: &Context, id: &FleetId, written: &mut Written) {

@@ -10,6 +10,7 @@ mod generated;
 mod heartbeat;
 mod nudges;
 mod report;
+mod roll;
 mod roster;
 mod undecodable;
 mod worker;

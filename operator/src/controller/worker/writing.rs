@@ -14,7 +14,7 @@ use kube::api::DynamicObject;
 use super::{Owner, Worker};
 use crate::{
     cluster::{Notice, nudge},
-    controller::{heartbeat::Rhythm, nudges::Rollout},
+    controller::{heartbeat::Rhythm, nudges::Rollout, roll},
     fleet::Fresh,
     render::children::{ChildKind, TooLarge},
     status::Trouble,
@@ -86,14 +86,19 @@ impl Worker {
     }
 
     /// Whether pods may be replaced now: one fleet after another, and a fleet whose turn it is keeps it until its pods are
-    /// new.
+    /// new, or until Kubernetes has given them up: one author's image that cannot be pulled must not hold up the others for
+    /// ever.
     fn may_roll(&mut self) -> bool {
         let live = self.deployment();
-        if self.turn.is_some() && live.as_ref().is_some_and(|live| is_rolled_out(live)) {
+        let over = |live: &DynamicObject| {
+            self.children.shows_last_write(ChildKind::Deployment, live) && roll::is_over(live)
+        };
+        if self.turn.is_some() && live.as_deref().is_some_and(over) {
             self.turn = None;
         }
         if self.children.rolls(live.as_deref()) && self.turn.is_none() {
-            self.turn = self.context.turns.clone().try_acquire_owned().ok();
+            let turn = self.context.turns.clone().try_acquire_owned().ok();
+            self.turn = turn.filter(|_| !self.another_rolls());
             self.again |= self.turn.is_none();
             return self.turn.is_some();
         }
@@ -107,6 +112,17 @@ impl Worker {
             return self.render(owner);
         }
         true
+    }
+
+    /// Whether another fleet is in the middle of it: what an earlier leader began goes on without a worker that holds a turn.
+    fn another_rolls(&self) -> bool {
+        let mine = child_name(&self.id.name);
+        let other = |live: &DynamicObject| {
+            let metadata = &live.metadata;
+            metadata.name.as_ref() != Some(&mine) || metadata.namespace.as_ref() != Some(&self.id.namespace)
+        };
+        let deployments = self.context.stores.children(ChildKind::Deployment);
+        deployments.iter().any(|live| other(live) && roll::is_under_way(live))
     }
 
     /// Renders the children; false where there is nothing to render. What does not fit changes nothing but what is decided
@@ -205,13 +221,4 @@ fn decided(config: &GatewayConfig, newer: &GatewayConfig) -> (GatewayConfig, Fre
     let bytes = config.write();
     let digest = digest(&bytes);
     (config, Fresh { bytes, digest })
-}
-
-/// Whether every pod of a Deployment has the present template and serves.
-fn is_rolled_out(deployment: &DynamicObject) -> bool {
-    let count = |field: &str| deployment.data["status"][field].as_i64().unwrap_or(0);
-    let wanted = deployment.data["spec"]["replicas"].as_i64().unwrap_or(1);
-    let observed = count("observedGeneration") >= deployment.metadata.generation.unwrap_or(0);
-    let new = count("updatedReplicas") >= wanted && count("replicas") == wanted;
-    observed && new && count("availableReplicas") >= wanted
 }
