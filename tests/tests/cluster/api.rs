@@ -84,6 +84,12 @@ impl Api {
         self.call(Method::GET, path, None).await
     }
 
+    /// Reads what is at a path, if the API server answers at all.
+    pub(crate) async fn answer(&self, path: &str) -> Option<Value> {
+        let answer = self.client.get(format!("http://localhost{path}")).send().await.ok()?;
+        answer.error_for_status().ok()?.json().await.ok()
+    }
+
     /// Deletes what is at a path; what is not there is fine.
     pub(crate) async fn delete(&self, path: &str) {
         if let Err(refusal) = self.call(Method::DELETE, path, None).await {

@@ -96,13 +96,17 @@ fn helm(arguments: &[String]) -> Output {
     Command::new(root().join("tests/cluster/helm")).args(arguments).output().unwrap()
 }
 
+/// Where images, and beside them the programs that are in them, are.
+pub(crate) fn folder() -> PathBuf {
+    std::env::var_os("HEDGEROW_IMAGES").map_or_else(|| root().join("target/images"), PathBuf::from)
+}
+
 /// Gives the images to the node: those in `HEDGEROW_IMAGES`, or such as `images/build` makes.
 fn images() {
     static LOADED: OnceLock<()> = OnceLock::new();
     LOADED.get_or_init(|| {
-        let made = std::env::var_os("HEDGEROW_IMAGES").map(PathBuf::from);
-        let folder = made.clone().unwrap_or_else(|| root().join("target/images"));
-        if made.is_none() {
+        let folder = folder();
+        if std::env::var_os("HEDGEROW_IMAGES").is_none() {
             let status = Command::new(root().join("images/build"))
                 .args(["--profile", "release"])
                 .args(IMAGES)

@@ -1,0 +1,39 @@
+//! The leader is lost under load, once without warning and once by a deletion that gives the Lease back.
+
+use std::time::Instant;
+
+use crate::{
+    installation::Installation,
+    load::{Load, busy_team},
+    right::right_again,
+    team::{SOON, Team, until},
+};
+
+#[tokio::test]
+async fn a_lost_leader_is_replaced_and_what_was_changed_meanwhile_is_in_force() {
+    let team = Team::new("lost");
+    let operator = Installation::of(&team, 2, &[]);
+    busy_team(&team, "default").await;
+    let load = Load::start(&team, "default").await;
+    let pods = team.pods().await;
+
+    for (how, arguments, holdout) in
+        [("killed", &["--grace-period=0", "--force"][..], 7), ("deleted", &["--wait=false"], 8)]
+    {
+        let first = operator.leader();
+        operator.kubectl(&[&["delete", "pod", &first], arguments].concat());
+        let lost = Instant::now();
+        let patch = format!(r#"{{"spec":{{"holdoutPercent":{holdout}}}}}"#);
+        team.kubectl(&["patch", "hp", "default-chat", "--type=merge", "--patch", &patch]);
+        until("another leader", SOON, async || {
+            let leader = operator.leader();
+            (!leader.is_empty() && leader != first).then_some(())
+        })
+        .await;
+        println!("leader {how}: another one after {:.1?}", lost.elapsed());
+        println!("leader {how}: right after {:.1?}", right_again(&team, lost).await);
+    }
+    assert_eq!(team.pods().await, pods, "gateways do not notice");
+    load.turn_over().await;
+    load.was_unharmed("two lost leaders").await;
+}
