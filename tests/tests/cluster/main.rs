@@ -3,6 +3,8 @@
 //! until `tests/cluster/down`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "how long something took is measured here, and nowhere else")]
+#![allow(clippy::print_stdout, reason = "what was measured is for people; cargo shows it with --nocapture")]
 
 /// How soon statuses are right again after a disruption. The product promises 15 s, which the target `outage` holds it to;
 /// here a dozen scenarios and their loads share the machine.

@@ -3,6 +3,8 @@
 //! -- --test-threads=1`; in `tests/run` they come after those of the target `cluster`, whose fixtures they use.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "how long something took is measured here, and nowhere else")]
+#![allow(clippy::print_stdout, reason = "what was measured is for people; cargo shows it with --nocapture")]
 #![allow(dead_code, reason = "the fixtures have more words than these scenarios need")]
 
 /// How soon statuses are right again after a disruption.

@@ -50,7 +50,7 @@ impl Course {
     pub(super) async fn perform(&self, sequence: u64, intended: Instant, mut rng: Rng) -> Outcome {
         let sent = now();
         let (mut tries, mut sheds, mut asked) = (0, 0, None);
-        let tried = loop {
+        let mut tried = loop {
             let mut tried = Tried::default();
             let limit = self.class.timeout;
             if tokio::time::timeout(limit, self.attempt(sequence, tries, &mut tried)).await.is_err() {
@@ -81,9 +81,9 @@ impl Course {
             sheds,
             error_type: tried.reading.error.clone(),
             gateway: GatewayHeaders::read(&tried.headers),
+            cause: tried.cause.or_else(|| tried.reading.message.take()),
             integrity: tried.reading.integrity(),
             verdict,
-            cause: tried.cause,
         }
         .checked()
     }

@@ -24,6 +24,8 @@ pub(super) struct Reading {
     terminated: bool,
     pub(super) malformed: bool,
     pub(super) error: Option<String>,
+    /// What the error says.
+    pub(super) message: Option<String>,
     output_tokens: Option<u32>,
 }
 
@@ -92,7 +94,7 @@ impl Reading {
             return;
         };
         if let Some(error) = event.error.filter(|error| !error.is_null()) {
-            self.error = Some(error_type(&error));
+            self.failed(&error);
         }
         if let Some(usage) = event.usage {
             self.output_tokens = usage.completion_tokens.or(usage.output_tokens).or(self.output_tokens);
@@ -132,7 +134,7 @@ impl Reading {
             return;
         };
         if document["error"].is_object() {
-            self.error = Some(error_type(&document["error"]));
+            self.failed(&document["error"]);
             return;
         }
         let choice = &document["choices"][0];
@@ -152,6 +154,11 @@ impl Reading {
         self.finished = choice["finish_reason"].is_string() || document["stop_reason"].is_string();
         self.terminated = self.finished;
         self.generated = self.finished;
+    }
+
+    fn failed(&mut self, error: &Value) {
+        self.error = Some(error_type(error));
+        self.message = error["message"].as_str().map(str::to_owned);
     }
 
     /// Whether the answer came to its proper end.

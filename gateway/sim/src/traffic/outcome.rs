@@ -35,7 +35,8 @@ pub struct Outcome {
     pub gateway: GatewayHeaders,
     /// How it ended.
     pub verdict: Verdict,
-    /// What broke the connection of the last try, in the words of the operating system or of hyper.
+    /// Why the last try failed: what broke its connection, in the words of the operating system or of hyper, or what the
+    /// error in its answer says.
     pub cause: Option<String>,
     /// What the tokens prove.
     pub integrity: Integrity,
