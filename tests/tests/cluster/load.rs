@@ -104,11 +104,13 @@ impl Drop for Load {
     }
 }
 
-/// Whether a gateway answers at the address of a Service.
+/// Whether a provider's answer comes back through a Service: its name, too, is heard of a little later than it is made.
 fn answers(address: &str) -> bool {
     let mut ask = Command::new(root().join("tests/cluster/exec"));
-    ask.args(["curl", "--silent", "--fail", "--max-time", "2", "--output", "/dev/null"]);
-    ask.arg(format!("http://{address}:8080/v1/models")).status().unwrap().success()
+    ask.args(["curl", "--silent", "--fail", "--max-time", "20", "--output", "/dev/null"]);
+    ask.args(["--header", "content-type: application/json", "--data"]);
+    ask.arg(r#"{"model":"model","messages":[{"role":"user","content":"hello"}]}"#);
+    ask.arg(format!("http://{address}:8080/v1/chat/completions")).status().unwrap().success()
 }
 
 /// A provider whose answers take two to eight seconds, and what a fleet needs for fifty of them: two routes to it, a policy
