@@ -36,6 +36,10 @@ pub const LANE_LIMIT: &str = "hedgerow_lane_limit";
 pub const ACTIONS: &str = "hedgerow_user_actions_total";
 /// Configurations refused.
 pub const CONFIG_REJECTED: &str = "hedgerow_config_rejected_total";
+/// 1 while the certificate that is mounted for the traffic port cannot be served.
+pub const CERTIFICATE_UNUSABLE: &str = "hedgerow_certificate_unusable";
+/// Connections that ended before their TLS handshake was over.
+pub const HANDSHAKES_FAILED: &str = "hedgerow_handshakes_failed_total";
 /// Records dropped because the writer was behind.
 pub const RECORDS_DROPPED: &str = "hedgerow_records_dropped_total";
 

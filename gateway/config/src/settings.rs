@@ -2,7 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cohort::{BudgetRule, Contract, Deadline, Retry};
+use crate::{
+    cohort::{BudgetRule, Contract, Deadline, Retry},
+    route::SecretKey,
+};
+
+/// Key of the certificate chain in a Secret of type `kubernetes.io/tls`, PEM, the pod's own certificate first.
+pub const CERTIFICATE_KEY: &str = "tls.crt";
+/// Key of the private key in the same Secret, PEM.
+pub const PRIVATE_KEY: &str = "tls.key";
+/// Key of further authorities in a `ConfigMap`, PEM.
+pub const AUTHORITIES_KEY: &str = "ca.crt";
 
 /// Fleet-wide settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +40,12 @@ pub struct Settings {
     pub sse_keep_alive: SseKeepAlive,
     /// Fleet-wide switch for hedging.
     pub hedging: Hedging,
+    /// Certificate of the traffic port; absent = plain HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<ServingTls>,
+    /// How providers are reached.
+    #[serde(skip_serializing_if = "Egress::is_direct")]
+    pub egress: Egress,
 }
 
 impl Default for Settings {
@@ -47,6 +63,8 @@ impl Default for Settings {
             buffered_bytes_limit: 214_748_364,
             sse_keep_alive: SseKeepAlive::default(),
             hedging: Hedging::Allowed,
+            tls: None,
+            egress: Egress::default(),
         }
     }
 }
@@ -147,4 +165,34 @@ pub enum Hedging {
     Allowed,
     /// No hedges at all.
     Forbidden,
+}
+
+/// Certificate of the traffic port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServingTls {
+    /// Directory below the secrets directory that holds [`CERTIFICATE_KEY`] and [`PRIVATE_KEY`].
+    pub secret_name: String,
+}
+
+/// How providers are reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Egress {
+    /// Proxy that `https` endpoints are reached through, by CONNECT; absent = directly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub https_proxy: Option<String>,
+    /// What is reached directly all the same; the form is that of `hedgerow_policy::bypass`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub no_proxy: Vec<String>,
+    /// PEM file of further authorities of all upstreams below the secrets directory, `<name>/<key>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<SecretKey>,
+}
+
+impl Egress {
+    /// Whether nothing is asked for: no proxy and no further authority.
+    pub fn is_direct(&self) -> bool {
+        *self == Self::default()
+    }
 }

@@ -62,6 +62,9 @@ pub struct State {
     /// Credentials.
     #[serde(default)]
     pub credentials: Vec<CredentialState>,
+    /// Certificate of the traffic port; absent where it is to serve plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateState>,
     /// Spend since the start of the process.
     #[serde(default)]
     pub spend: SpendState,
@@ -298,7 +301,7 @@ pub struct CredentialState {
     pub secret: String,
     /// Key in it.
     pub key: String,
-    /// Present, not empty and usable for what it is named for: a key that is sent is one line.
+    /// Present, not empty and usable for what it is named for: a key that is sent is one line, authorities are PEM.
     pub present: bool,
     /// The Secret is mounted with at least one key, whichever that is. A Secret that does not exist and one without any
     /// key look the same from inside a pod.
@@ -313,6 +316,23 @@ pub struct CredentialState {
     /// When this value was first read, in milliseconds since 1970.
     #[serde(default)]
     pub since_unix_ms: u64,
+}
+
+/// The certificate that the traffic port should serve, and the one that it does. Never the key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CertificateState {
+    /// Secret that it should come from.
+    pub secret: String,
+    /// SHA-256 of the certificate that new connections get, first 16 hex digits; empty = none, so no new connection is
+    /// encrypted.
+    pub served: String,
+    /// When it was put in force, in milliseconds since 1970; 0 = never.
+    pub since_unix_ms: u64,
+    /// Keys of the Secret that are missing or empty.
+    pub missing: Vec<String>,
+    /// Why what is mounted is not what is served; empty = it is.
+    pub problem: String,
 }
 
 /// Spend since the start of the process.
@@ -347,4 +367,6 @@ pub struct InFlight {
     pub budget_reserved_milli: u64,
     /// Buffered request bytes.
     pub buffered_bytes: u64,
+    /// Connections of the traffic port whose TLS handshake is not over.
+    pub handshakes: u64,
 }

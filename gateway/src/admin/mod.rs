@@ -28,8 +28,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// What the admin port shows.
 pub trait Source: Send + Sync + 'static {
-    /// Whether the pod takes traffic.
-    fn ready(&self) -> bool;
+    /// Why the pod takes no traffic; `None` = it does.
+    fn waits_for(&self) -> Option<String>;
     /// The whole document.
     fn state(&self) -> hedgerow_config::State;
     /// Its short form.
@@ -89,10 +89,9 @@ pub fn router(source: Arc<dyn Source>, metrics: Arc<Metrics>, scrapes: Scrapes) 
 }
 
 async fn ready(State(admin): State<Admin>) -> impl IntoResponse {
-    if admin.source.ready() {
-        (StatusCode::OK, "ready\n")
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready: no configuration in force, or leaving\n")
+    match admin.source.waits_for() {
+        None => (StatusCode::OK, "ready\n".to_owned()),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
     }
 }
 

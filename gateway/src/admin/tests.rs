@@ -15,20 +15,20 @@ use super::*;
 struct Pretend(AtomicBool);
 
 impl Source for Pretend {
-    fn ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    fn waits_for(&self) -> Option<String> {
+        (!self.0.load(Ordering::Relaxed)).then(|| "no certificate".to_owned())
     }
 
     fn state(&self) -> hedgerow_config::State {
         let pod = Pod { uid: "u".repeat(2000), started_unix_ms: 1, version: "0".to_owned() };
         let text = serde_json::json!({
-            "schema": SCHEMA, "pod": pod, "nowUnixMs": 2, "digest": "abc", "ready": self.ready(),
+            "schema": SCHEMA, "pod": pod, "nowUnixMs": 2, "digest": "abc", "ready": self.waits_for().is_none(),
         });
         serde_json::from_value(text).unwrap()
     }
 
     fn digest_only(&self) -> DigestOnly {
-        DigestOnly { digest: "abc".to_owned(), ready: self.ready(), rejected: None }
+        DigestOnly { digest: "abc".to_owned(), ready: self.waits_for().is_none(), rejected: None }
     }
 }
 
@@ -46,7 +46,9 @@ async fn bytes(response: Response) -> Vec<u8> {
 #[tokio::test]
 async fn readiness_follows_the_source_and_liveness_does_not() {
     let source = Arc::new(Pretend::default());
-    assert_eq!(ask(&source, "/readyz", "").await.0.status(), 503);
+    let answer = ask(&source, "/readyz", "").await.0;
+    assert_eq!(answer.status(), 503);
+    assert_eq!(bytes(answer).await, b"not ready: no certificate\n");
     assert_eq!(ask(&source, "/livez", "").await.0.status(), 200);
     source.0.store(true, Ordering::Relaxed);
     assert_eq!(ask(&source, "/readyz", "").await.0.status(), 200);

@@ -123,7 +123,7 @@ impl App {
             metrics: metrics.clone(),
             records,
             credentials: credentials.clone(),
-            transports: Box::new(Pools { shared: UpstreamShared::new()?, credentials: credentials.clone() }),
+            transports: Box::new(Pools(UpstreamShared::new()?)),
         });
 
         let applied = Arc::new(Notify::new());
@@ -153,7 +153,7 @@ impl App {
     }
 }
 
-/// Opens the traffic port once a configuration is in force.
+/// Opens the traffic port once a configuration is in force and, where it asks for one, a certificate is there.
 async fn serve(
     server: Server,
     runtime: Arc<Runtime>,
@@ -169,14 +169,15 @@ async fn serve(
     let listening = server.listen()?;
     tracing::info!(%address, "traffic port open");
     opens.send_replace(true);
-    listening.serve(front::router::router(runtime)).await;
+    let serving = runtime.serving.clone();
+    listening.with(serving).serve(front::router::router(runtime)).await;
     Ok(())
 }
 
 async fn in_force(runtime: &Runtime, applied: &Notify) {
     loop {
         let next = applied.notified();
-        if runtime.snapshot().is_some() {
+        if runtime.can_serve() {
             return;
         }
         next.await;

@@ -2,26 +2,24 @@
 
 use std::sync::Arc;
 
-use hedgerow_config::Route;
+use hedgerow_config::{Route, settings::Egress};
 
 use crate::{
-    config::Credentials,
     race::transport::{Pooled, Transport, Transports},
-    runtime::error::ApplyError,
-    upstream::{Upstream, UpstreamShared},
+    runtime::trust::Trust,
+    upstream::{Setup, SetupError, Upstream, UpstreamShared},
 };
 
-/// Opens pools with the CAs that are mounted now.
-pub(super) struct Pools {
-    pub shared: UpstreamShared,
-    pub credentials: Arc<Credentials>,
-}
+/// Opens pools.
+pub(super) struct Pools(pub UpstreamShared);
 
 impl Transports for Pools {
-    fn open(&self, route: &Route) -> Result<Arc<dyn Transport>, ApplyError> {
-        let ca = route.tls.ca.as_ref().and_then(|place| self.credentials.get(place));
-        let upstream = Upstream::new(route, &self.shared, ca.as_ref().map(|secret| secret.bytes()))
-            .map_err(|error| ApplyError::Route { route: route.name.clone(), why: error.to_string() })?;
-        Ok(Arc::new(Pooled(upstream)))
+    fn open(&self, route: &Route, egress: &Egress, trust: &Trust) -> Result<Arc<dyn Transport>, SetupError> {
+        let setup = Setup {
+            ca: trust.ca.as_ref().map(|secret| secret.bytes()),
+            egress: Some(egress),
+            further: trust.further.as_ref().map(|secret| secret.bytes()),
+        };
+        Ok(Arc::new(Pooled(Upstream::new(route, &self.0, &setup)?)))
     }
 }

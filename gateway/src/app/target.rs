@@ -27,6 +27,8 @@ impl Target for Live {
 
     fn credentials_changed(&self) {
         self.runtime.credentials_changed();
+        // A certificate may have been all that was missing.
+        self.applied.notify_waiters();
     }
 
     fn reject(&self, digest: String, message: String) {
@@ -36,8 +38,8 @@ impl Target for Live {
 }
 
 impl Source for Live {
-    fn ready(&self) -> bool {
-        self.runtime.ready()
+    fn waits_for(&self) -> Option<String> {
+        self.runtime.waits_for()
     }
 
     fn state(&self) -> State {

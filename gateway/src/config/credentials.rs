@@ -28,6 +28,8 @@ use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
 use siphasher::sip::SipHasher13;
 
+use super::authorities;
+
 /// Largest value in bytes: a `Secret` holds 1 MiB in all.
 const MAX_VALUE: u64 = 1024 * 1024;
 /// Most values that are read.
@@ -41,7 +43,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    fn new(place: &SecretKey, value: &[u8], since_unix_ms: u64) -> Self {
+    pub(super) fn new(place: &SecretKey, value: &[u8], since_unix_ms: u64) -> Self {
         Self { value: value.into(), fingerprint: fingerprint(place, value), since_unix_ms }
     }
 
@@ -134,9 +136,10 @@ impl Credentials {
         named.iter().map(state).collect()
     }
 
-    /// Remembers what a configuration names.
+    /// Remembers what a configuration names. The pair of the traffic port has a report of its own.
     pub(super) fn expect(&self, config: &GatewayConfig) {
-        let authorities = config.routes.iter().filter_map(|route| Some((route.tls.ca.clone()?, false)));
+        let authorities = config.routes.iter().filter_map(|route| route.tls.ca.clone());
+        let authorities = authorities.chain(config.settings.egress.ca.clone()).map(|place| (place, false));
         let sent = config.routes.iter().filter_map(|route| Some((route.auth.secret.clone()?, true)));
         self.named.store(Arc::new(authorities.chain(sent).collect()));
     }
@@ -169,12 +172,14 @@ impl Credentials {
     }
 }
 
-/// A value that is there and cannot be sent is not present, and has a fingerprint all the same.
+/// A value that is there and cannot be used is not present, and has a fingerprint all the same.
 fn state(place: &SecretKey, sent: bool, secret: Option<&Secret>) -> CredentialState {
     CredentialState {
         secret: place.name.clone(),
         key: place.key.clone(),
-        present: secret.is_some_and(|secret| !sent || secret.is_sendable()),
+        present: secret.is_some_and(|secret| {
+            if sent { secret.is_sendable() } else { authorities::read(secret.bytes()).is_ok() }
+        }),
         secret_found: secret.is_some(),
         key_found: secret.is_some(),
         fingerprint: secret.map(|s| s.fingerprint.clone()).unwrap_or_default(),
@@ -216,7 +221,7 @@ fn read(directory: &Path, old: &Values) -> Read {
         }
     };
     for (name, path) in secrets {
-        let keys = match visible(&path) {
+        let keys = match of_one_version(&path) {
             Ok(keys) => keys,
             Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 continue;
@@ -227,19 +232,34 @@ fn read(directory: &Path, old: &Values) -> Read {
                 continue;
             }
         };
-        for (key, path) in keys {
+        for (key, value) in keys {
             if read.mounted.len() >= MAX_VALUES {
                 tracing::warn!(limit = MAX_VALUES, "too many credentials: the rest is not read");
                 return read;
             }
             let place = SecretKey { name: name.clone(), key };
-            if let Some(value) = value(&path) {
+            if let Some(value) = value {
                 read.found.insert(place.clone(), value);
             }
             read.mounted.insert(place);
         }
     }
     read
+}
+
+/// The values of one Secret, all of the same version: the kubelet swaps the link `..data` while we read, and a certificate
+/// of one version with the key of another would be a broken pair that nobody wrote.
+fn of_one_version(directory: &Path) -> io::Result<Vec<(String, Option<Vec<u8>>)>> {
+    let link = directory.join("..data");
+    let mut version = fs::read_link(&link).ok();
+    loop {
+        let values: Vec<_> = visible(directory)?.map(|(key, path)| (key, value(&path))).collect();
+        let now = fs::read_link(&link).ok();
+        if now == version {
+            return Ok(values);
+        }
+        version = now;
+    }
 }
 
 fn value(path: &Path) -> Option<Vec<u8>> {
@@ -329,18 +349,20 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_two_lines_is_an_authority_and_no_key() {
+    fn a_certificate_is_an_authority_and_no_key_and_a_key_is_no_authority() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("s")).unwrap();
-        for key in ["key", "ca"] {
-            fs::write(directory.path().join("s").join(key), "one\ntwo\n").unwrap();
+        let certificate = rcgen::generate_simple_self_signed(Vec::new()).unwrap().cert.pem();
+        for (key, value) in [("key", certificate.as_str()), ("ca", &certificate), ("text", "sk-1")] {
+            fs::write(directory.path().join("s").join(key), value).unwrap();
         }
         let credentials = Credentials::default();
-        credentials.named.store(Arc::new([(place("s", "key"), true), (place("s", "ca"), false)].into()));
+        let named = [(place("s", "key"), true), (place("s", "ca"), false), (place("s", "text"), false)];
+        credentials.named.store(Arc::new(named.into()));
         credentials.refresh(directory.path(), 7);
         let states = credentials.states();
         let present: Vec<_> = states.iter().map(|state| (state.key.as_str(), state.present)).collect();
-        assert_eq!(present, [("ca", true), ("key", false)]);
+        assert_eq!(present, [("ca", true), ("key", false), ("text", false)]);
         assert!(states.iter().all(|state| state.fingerprint.len() == 8), "it is there: {states:?}");
     }
 

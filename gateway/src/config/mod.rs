@@ -4,11 +4,14 @@
 //! a [`Target`] whenever bytes change. Invariants: a configuration is taken as a whole or not at all; a bad file keeps
 //! the good one in force and is told; credentials are never part of a message. Refuses: Kubernetes, and writing files.
 
+pub mod authorities;
+pub mod certificate;
 pub mod credentials;
 pub mod load;
 pub mod watch;
 
 pub use self::{
+    certificate::Certificate,
     credentials::{Credentials, Secret},
     load::LoadError,
     watch::{Target, Watcher},

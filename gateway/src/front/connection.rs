@@ -1,7 +1,8 @@
 //! One client connection, from its first byte to its end.
 //!
 //! Inputs: an accepted socket. It looks at the first bytes without taking them: the preface of HTTP/2 (RFC 9113, 3.4)
-//! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it. When the port leaves, HTTP/1.1
+//! means h2c, anything else HTTP/1.1, so neither protocol pays for a buffer in front of it; under TLS the handshake has
+//! agreed on one (ALPN), and a client that asked for none speaks HTTP/1.1. When the port leaves, HTTP/1.1
 //! answers `Connection: close` ([`super::handover`]), and when it closes h2 sends GOAWAY; running requests finish. A client that does not read
 //! its answer loses the connection (HTTP/1.1) or the stream (h2, by [`StreamExecutor`]): see [`crate::relay::pace`].
 
@@ -26,7 +27,12 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use tokio::{net::TcpStream, pin};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    pin,
+};
+use tokio_rustls::server::TlsStream;
 use tower::{Service, ServiceExt as _};
 
 use super::{
@@ -34,7 +40,10 @@ use super::{
     handover::{Answering, Handover, silent},
     server::Limits,
 };
-use crate::relay::pace::{Lookout, Pace};
+use crate::{
+    config::certificate::H2,
+    relay::pace::{Lookout, Pace},
+};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Enough to tell: no HTTP/1.1 method starts like this.
@@ -72,6 +81,33 @@ where
     }
 }
 
+/// The same for a connection whose handshake is `shaken`.
+pub(super) async fn serve_encrypted<S, B>(
+    shaken: Pin<Box<impl Future<Output = Option<TlsStream<TcpStream>>>>>,
+    service: S,
+    limits: Limits,
+    closing: Closing,
+) where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let socket = tokio::select! {
+        socket = shaken => socket,
+        () = silent(&closing) => return,
+    };
+    let Some(socket) = socket else { return };
+    let ended = if socket.get_ref().1.alpn_protocol() == Some(H2) {
+        Box::pin(serve_http2(socket, service, limits, closing)).await
+    } else {
+        serve_http1(socket, service, limits, closing).await
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "client connection ended");
+    }
+}
+
 /// Whether the first bytes are the preface of HTTP/2.
 async fn speaks_h2(socket: &TcpStream) -> std::io::Result<bool> {
     let mut seen = [0; TELLING];
@@ -91,13 +127,9 @@ async fn speaks_h2(socket: &TcpStream) -> std::io::Result<bool> {
     }
 }
 
-async fn serve_http1<S, B>(
-    socket: TcpStream,
-    service: S,
-    limits: Limits,
-    closing: Closing,
-) -> hyper::Result<()>
+async fn serve_http1<T, S, B>(socket: T, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
 where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
@@ -121,13 +153,9 @@ where
     drive(connection, http1::Connection::graceful_shutdown, &closing, lookout, Some(handover)).await
 }
 
-async fn serve_http2<S, B>(
-    socket: TcpStream,
-    service: S,
-    limits: Limits,
-    closing: Closing,
-) -> hyper::Result<()>
+async fn serve_http2<T, S, B>(socket: T, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
 where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,

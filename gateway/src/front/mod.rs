@@ -8,6 +8,7 @@ mod connection;
 pub mod gate1;
 pub mod generate;
 pub mod handover;
+mod handshake;
 pub mod models;
 pub mod router;
 pub mod server;

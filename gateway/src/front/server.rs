@@ -1,15 +1,16 @@
-//! The traffic port: HTTP/1.1 and h2c on one listener.
+//! The traffic port: HTTP/1.1 and HTTP/2 on one listener, in plain text or in TLS.
 //!
 //! Inputs: an address and a tower service (the router). Outputs: one task per connection, which also runs the handlers
 //! and bodies of its HTTP/1.1 requests. Invariants: every input has a limit (headers, time, connections, streams);
 //! TCP_NODELAY; once the phase is `Closing` no connection is accepted but those that had waited in the kernel's queue, and
-//! [`Listening::serve`] returns when the last one has ended. Refuses: TLS (the mesh or ingress does it) and upgrades.
+//! [`Listening::serve`] returns when the last one has ended. A handshake is a matter of its
+//! connection's task and never of accepting. Refuses: upgrades.
 //!
 //! Numbers: 32 KiB (what nginx takes in all by default) and hyper's own 100 headers (another number costs two arrays on
 //! the heap for each request); more is answered 431. 75 s for a head,
 //! which is also how long a kept connection may idle (longer than the 60 s of usual load balancers, so that they close
 //! first); 8,192 connections (9 x the default ceiling of user actions, 100 MB of idle connections at worst); 256 h2
-//! streams with 256 KiB windows each and 4 MiB per connection.
+//! streams with 256 KiB windows each and 4 MiB per connection. Handshakes: see [`super::handshake`].
 
 use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,8 +28,12 @@ use tower::Service;
 use super::{
     closing::{Closing, Phase},
     connection,
+    handshake::{HANDSHAKE_TIME, HANDSHAKES, Handshakes},
 };
-use crate::relay::pace::PATIENCE;
+use crate::{
+    relay::pace::PATIENCE,
+    runtime::serving::{Mode, Serving},
+};
 
 const BACKLOG: i32 = 1024;
 const PAUSE_AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(50);
@@ -46,6 +51,10 @@ pub struct Limits {
     pub streams: u32,
     /// Longest that a client may keep a frame of its answer waiting, beside what the frame's bytes take.
     pub patience: Duration,
+    /// TLS handshakes at once; more wait, within the time that each has.
+    pub handshakes: u32,
+    /// Longest TLS handshake.
+    pub handshake_time: Duration,
 }
 
 impl Default for Limits {
@@ -56,6 +65,8 @@ impl Default for Limits {
             head_bytes: 32 * 1024,
             streams: 256,
             patience: PATIENCE,
+            handshakes: HANDSHAKES,
+            handshake_time: HANDSHAKE_TIME,
         }
     }
 }
@@ -108,7 +119,7 @@ impl Server {
     pub fn listen(self) -> Result<Listening, BindError> {
         let Self { socket, address, limits, closing } = self;
         let listener = listen(socket).map_err(|cause| BindError { address, cause })?;
-        Ok(Listening { listener, limits, closing })
+        Ok(Listening { listener, limits, closing, serving: None })
     }
 }
 
@@ -117,9 +128,15 @@ pub struct Listening {
     listener: TcpListener,
     limits: Limits,
     closing: Closing,
+    serving: Option<Arc<Serving>>,
 }
 
 impl Listening {
+    /// Answers each connection as `serving` says at its beginning; without one all are plain.
+    pub fn with(self, serving: Arc<Serving>) -> Self {
+        Self { serving: Some(serving), ..self }
+    }
+
     /// Serves until the phase is `Closing`, then waits for the connections to end.
     pub async fn serve<S, B>(self, service: S)
     where
@@ -128,14 +145,25 @@ impl Listening {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let Self { listener, limits, closing } = self;
+        let Self { listener, limits, closing, serving } = self;
         let room = Arc::new(Semaphore::new(limits.connections as usize));
+        let handshakes = serving.map(|serving| Handshakes::new(serving, &limits));
         let begin = |(socket, permit): (TcpStream, OwnedSemaphorePermit)| {
-            let connection = connection::serve(socket, service.clone(), limits, closing.clone());
-            tokio::spawn(async move {
-                connection.await;
-                drop(permit);
-            });
+            let (service, closing) = (service.clone(), closing.clone());
+            // What serves nothing yet does not listen.
+            match handshakes.as_ref().map_or(Mode::Plain, Handshakes::mode) {
+                Mode::Closed => {}
+                Mode::Plain => {
+                    tokio::spawn(held(connection::serve(socket, service, limits, closing), permit));
+                }
+                Mode::Tls(server) => {
+                    let Some(handshakes) = handshakes.clone() else { return };
+                    // Boxed: a handshake is large, and a task keeps the size of the largest thing that it ever held.
+                    let shaken = Box::pin(async move { handshakes.complete(socket, server).await });
+                    let connection = connection::serve_encrypted(shaken, service, limits, closing);
+                    tokio::spawn(held(connection, permit));
+                }
+            }
         };
         loop {
             let accepted = tokio::select! {
@@ -151,6 +179,12 @@ impl Listening {
         // All permits back: no connection left.
         let _ = room.acquire_many(limits.connections).await;
     }
+}
+
+/// Keeps the place of a connection for as long as it lasts.
+async fn held(connection: impl Future<Output = ()>, place: OwnedSemaphorePermit) {
+    connection.await;
+    drop(place);
 }
 
 async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {

@@ -25,12 +25,13 @@ impl Tried {
     }
 }
 
-/// Whether `route` may serve the user action: dialect, suspension, tenant, credential.
+/// Whether `route` may serve the user action: dialect, suspension, tenant, credential, connections.
 pub fn eligible(action: &Action, route: &RouteRuntime) -> bool {
     route.dialect() == action.dialect()
         && !route.config.suspend
         && route.admits(&action.request.tenant)
         && target::has_credential(&route.config, &action.runtime.credentials)
+        && route.transport.load().usable()
 }
 
 /// Whether `route` takes an attempt now: breaker, its own credential, and no other route of its quota group asked to wait.

@@ -8,13 +8,13 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
-use hedgerow_config as config;
+use hedgerow_config::{self as config, settings::Egress};
 use http::{request, response};
 use http_body::Body;
 
 use crate::{
-    runtime::error::ApplyError,
-    upstream::{Upstream, UpstreamError},
+    runtime::trust::Trust,
+    upstream::{SetupError, Upstream, UpstreamError},
     wire::splice::Segments,
 };
 
@@ -25,14 +25,24 @@ pub type Sending = Pin<Box<dyn Future<Output = Result<Response, UpstreamError>> 
 
 /// Makes the connection pools of routes.
 pub trait Transports: Send + Sync {
-    /// The pool of `route`.
-    fn open(&self, route: &config::Route) -> Result<Arc<dyn Transport>, ApplyError>;
+    /// The pool of `route`, which goes out as the fleet says and trusts what is mounted; or why there can be none.
+    fn open(
+        &self,
+        route: &config::Route,
+        egress: &Egress,
+        trust: &Trust,
+    ) -> Result<Arc<dyn Transport>, SetupError>;
 }
 
 /// One route's connections.
 pub trait Transport: Send + Sync {
     /// Sends one attempt.
     fn send(&self, head: request::Parts, body: Segments) -> Sending;
+
+    /// Whether attempts can be sent at all.
+    fn usable(&self) -> bool {
+        true
+    }
 }
 
 /// The head of an answer and the rest to come.
@@ -53,5 +63,19 @@ impl Transport for Pooled {
             let response = upstream.send(head, body).await?;
             Ok(Response { head: response.head, body: Box::pin(response.body) })
         })
+    }
+}
+
+/// Stands for connections that cannot be set up: one route's mistake leaves the others alone.
+pub struct Closed(pub Arc<str>);
+
+impl Transport for Closed {
+    fn send(&self, _: request::Parts, _: Segments) -> Sending {
+        let error = UpstreamError::NotSetUp { message: self.0.clone() };
+        Box::pin(async move { Err(error) })
+    }
+
+    fn usable(&self) -> bool {
+        false
     }
 }

@@ -8,10 +8,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
 };
 
-use hedgerow_config::{self as config, GatewayConfig, cohort::BudgetRule};
+use hedgerow_config::{self as config, GatewayConfig, cohort::BudgetRule, settings::Egress};
 use hedgerow_policy::{draw::Key, time::Moment};
 
 use super::{
@@ -24,7 +24,9 @@ use super::{
     route::{self, ModelRuntime, RouteRuntime, RouteState},
     snapshot::{Listing, Offer, Snapshot, WILDCARD},
     target::Address,
+    trust::Trust,
 };
+use crate::race::transport::{Closed, Transport};
 
 /// State by identity.
 #[derive(Default)]
@@ -51,7 +53,7 @@ impl Carried {
         let routes = config
             .routes
             .into_iter()
-            .map(|route| self.route(runtime, route, previous, now).map(Arc::new))
+            .map(|route| self.route(runtime, route, &config.settings.egress, previous, now).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         let listings = self.listings(runtime, &routes, &config.settings, &config.budgets, fleet, now)?;
         let cohorts = config
@@ -89,6 +91,7 @@ impl Carried {
         &mut self,
         runtime: &Runtime,
         config: config::Route,
+        egress: &Egress,
         previous: Option<&Snapshot>,
         now: Moment,
     ) -> Result<RouteRuntime, ApplyError> {
@@ -106,9 +109,12 @@ impl Carried {
         let identity: String =
             models.iter().map(|model| model.identity.as_str()).collect::<Vec<_>>().join("\n");
         let before = previous.and_then(|old| old.routes.iter().find(|old| old.config.uid == config.uid));
-        let transport = match before {
-            Some(old) if same_pool(&old.config, &config) => old.transport.load_full(),
-            _ => Arc::new(runtime.transports.open(&config)?),
+        let same_way = previous.is_some_and(|old| old.settings.egress == *egress);
+        let (transport, trust) = match before {
+            Some(old) if same_way && same_pool(&old.config, &config) => {
+                (old.transport.load_full(), old.trust.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            }
+            _ => set_up(runtime, &config, egress),
         };
         let rule = route::breaker_rule(&config.breaker);
         let state = if let Some(state) = self.routes.get(&config.uid) {
@@ -125,7 +131,8 @@ impl Carried {
         };
         let metrics = runtime.metrics.route(&config.name);
         metrics.breaker(state.breaker(|breaker| breaker.state(now)));
-        Ok(RouteRuntime { config, address, models, transport: transport.into(), state, metrics })
+        let (transport, trust) = (transport.into(), Mutex::new(trust));
+        Ok(RouteRuntime { config, address, models, transport, trust, state, metrics })
     }
 
     fn listings(
@@ -249,6 +256,16 @@ fn offer(route: &Arc<RouteRuntime>, name: &str) -> Option<Offer> {
     let exact = models.iter().position(|model| model.name == name);
     let model = exact.or_else(|| models.iter().position(|model| model.name == WILDCARD))?;
     Some(Offer { route: route.clone(), model })
+}
+
+/// Connections of a route that has none yet. Where they cannot be set up, the others serve and the route says why.
+fn set_up(runtime: &Runtime, route: &config::Route, egress: &Egress) -> (Arc<Arc<dyn Transport>>, Trust) {
+    let trust = Trust::of(route, egress, &runtime.credentials);
+    let transport = runtime.transports.open(route, egress, &trust).unwrap_or_else(|error| {
+        tracing::error!(route = route.name, %error, "the route cannot be set up and takes no attempts");
+        Arc::new(Closed(Arc::from(error.to_string())))
+    });
+    (Arc::new(transport), trust)
 }
 
 /// Whether two versions of a route can share connections.

@@ -22,10 +22,12 @@ pub mod learning;
 pub mod matching;
 pub mod report;
 pub mod route;
+pub mod serving;
 pub mod snapshot;
 pub mod spend;
 pub mod target;
 pub mod tick;
+pub mod trust;
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -35,7 +37,7 @@ use std::sync::{
 use arc_swap::{ArcSwap, ArcSwapOption};
 use hedgerow_config::{
     FleetFile, GatewayConfig,
-    settings::Drain,
+    settings::{Drain, Egress},
     state::{Pod, Rejected},
 };
 use hedgerow_policy::draw::Key;
@@ -43,7 +45,8 @@ use sha2::{Digest as _, Sha256};
 
 use self::{
     budget::Budgets, carried::Carried, cells::Cells, clock::Clock, error::ApplyError, fleet::FleetView,
-    gauge::Gauge, keys::ClientKeys, lane::LaneDesk, snapshot::Snapshot, spend::Spend,
+    gauge::Gauge, keys::ClientKeys, lane::LaneDesk, serving::Serving, snapshot::Snapshot, spend::Spend,
+    trust::Trust,
 };
 use crate::{
     config::credentials::Credentials, race::transport::Transports, settle::writer::RecordWriter,
@@ -84,6 +87,8 @@ pub struct Runtime {
     pub gauges: Gauges,
     /// Spend since the start.
     pub spend: Spend,
+    /// How the traffic port speaks.
+    pub serving: Arc<Serving>,
     transports: Box<dyn Transports>,
     pod: Pod,
     snapshot: ArcSwapOption<Snapshot>,
@@ -117,6 +122,7 @@ impl Runtime {
         let clock = Clock::start();
         let now = clock.now();
         Arc::new(Self {
+            serving: Serving::new(options.metrics.clone()),
             metrics: options.metrics,
             records: options.records,
             credentials: options.credentials,
@@ -149,6 +155,7 @@ impl Runtime {
         let previous = self.snapshot.load_full();
         let snapshot = carried.build(self, config, digest, previous.as_deref(), &self.fleet.load())?;
         self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
+        self.serving.update(snapshot.settings.tls.as_ref(), &self.credentials, self.clock.unix_ms());
         self.snapshot.store(Some(Arc::new(snapshot)));
         *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
@@ -167,27 +174,32 @@ impl Runtime {
         self.budgets.share(|model| snapshot.budget_rule(model), self.fleet.load().replicas);
     }
 
-    /// Reads client keys again, tries refused credentials again, and takes over private CAs.
+    /// Reads client keys again, tries refused credentials again, and takes over certificate and authorities.
     pub fn credentials_changed(&self) {
         if let Some(snapshot) = self.snapshot.load_full() {
+            self.serving.update(snapshot.settings.tls.as_ref(), &self.credentials, self.clock.unix_ms());
             self.client_keys
                 .store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
             for route in &snapshot.routes {
                 route.state.credentials_rejected.store(0, Ordering::Relaxed);
-                self.reopen(route);
+                self.reopen(route, &snapshot.settings.egress);
             }
         }
     }
 
-    /// A private CA may have changed: new connections trust the new one. If it cannot be read, the old pool stays.
-    fn reopen(&self, route: &route::RouteRuntime) {
-        if route.config.tls.ca.is_none() {
+    /// Authorities may have changed: new connections trust the new ones. If they cannot be read, the old pool stays.
+    fn reopen(&self, route: &route::RouteRuntime, egress: &Egress) {
+        let mut trust = route.trust.lock().unwrap_or_else(PoisonError::into_inner);
+        let mounted = Trust::of(&route.config, egress, &self.credentials);
+        if *trust == mounted {
             return;
         }
-        match self.transports.open(&route.config) {
+        *trust = mounted;
+        match self.transports.open(&route.config, egress, &trust) {
             Ok(transport) => route.transport.store(Arc::new(transport)),
             Err(error) => {
-                tracing::warn!(%error, "the route keeps its connections and the CA they were made with");
+                let route = &route.config.name;
+                tracing::warn!(route, %error, "the route keeps its connections and the CA they were made with");
             }
         }
     }
@@ -214,7 +226,26 @@ impl Runtime {
 
     /// Whether the pod takes traffic.
     pub fn ready(&self) -> bool {
-        self.snapshot.load().is_some() && !self.draining()
+        self.can_serve() && !self.draining()
+    }
+
+    /// Whether there is a configuration and, where it asks for one, a certificate.
+    pub fn can_serve(&self) -> bool {
+        self.snapshot.load().is_some() && self.serving.open()
+    }
+
+    /// Why the pod takes no traffic, for people; `None` = it does.
+    pub fn waits_for(&self) -> Option<String> {
+        if self.draining() {
+            Some("leaving".to_owned())
+        } else if self.snapshot.load().is_none() {
+            Some("no configuration in force".to_owned())
+        } else if self.serving.open() {
+            None
+        } else {
+            let report = self.serving.report().unwrap_or_default();
+            Some(format!("no certificate: secrets/{}: {}", report.secret, report.problem))
+        }
     }
 
     /// SIGTERM: not ready, no new hedges.

@@ -52,6 +52,7 @@ impl Runtime {
                 snapshot.routes.iter().map(|route| self.route_state(route, now)).collect()
             }),
             credentials: self.credentials.states(),
+            certificate: self.serving.report(),
             spend: self.spend.state(),
             in_flight: self.in_flight(),
         }
@@ -75,6 +76,7 @@ impl Runtime {
             route_permits: self.gauges.route_permits.get(),
             budget_reserved_milli: self.budgets.reserved.get(),
             buffered_bytes: self.gauges.buffered.get(),
+            handshakes: self.serving.handshakes.get(),
         }
     }
 
@@ -145,6 +147,8 @@ impl Runtime {
             "Suspended"
         } else if !target::has_credential(&route.config, &self.credentials) {
             "CredentialMissing"
+        } else if !route.transport.load().usable() {
+            "NotSetUp"
         } else if route.state.credentials_rejected(now) {
             "CredentialsRejected"
         } else if state == breaker::State::QuotaOpen {

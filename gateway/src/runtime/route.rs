@@ -24,7 +24,7 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-use super::{gauge::Gauge, target::Address};
+use super::{gauge::Gauge, target::Address, trust::Trust};
 use crate::{
     race::transport::Transport,
     settle::record::Outcome,
@@ -42,6 +42,8 @@ pub struct RouteRuntime {
     pub models: Vec<ModelRuntime>,
     /// The connection pool.
     pub transport: ArcSwap<Arc<dyn Transport>>,
+    /// The authorities that it was set up with.
+    pub trust: Mutex<Trust>,
     /// What outlives this snapshot.
     pub state: Arc<RouteState>,
     /// Resolved metric handles.

@@ -38,7 +38,7 @@ const fn entry(
 }
 
 /// All families, in the order in which they are written.
-pub const CATALOG: [Entry; 16] = [
+pub const CATALOG: [Entry; 18] = [
     entry(
         metric::TIME_TO_FIRST_TOKEN,
         "histogram",
@@ -64,6 +64,18 @@ pub const CATALOG: [Entry; 16] = [
     entry(metric::ACTIONS, "counter", &["cohort", "lane", "status_class"], "User actions ended"),
     entry(metric::SPEND_MICROS, "counter", &["role", "basis"], "Spend in millionths of the account currency"),
     entry(metric::CONFIG_REJECTED, "counter", &[], "Configurations refused as a whole"),
+    entry(
+        metric::CERTIFICATE_UNUSABLE,
+        "gauge",
+        &[],
+        "1 while the certificate mounted for the traffic port cannot be served, and the one before is",
+    ),
+    entry(
+        metric::HANDSHAKES_FAILED,
+        "counter",
+        &[],
+        "Connections to the traffic port that ended before their TLS handshake was over",
+    ),
     entry(metric::RECORDS_DROPPED, "counter", &[], "Records lost because their reader was too slow"),
 ];
 

@@ -99,6 +99,10 @@ pub struct Metrics {
     spend: Arc<Slots<Money, { ROLES * BASES }>>,
     /// Configurations refused.
     pub config_rejected: Counter,
+    /// 1 while the certificate mounted for the traffic port cannot be served.
+    pub certificate_unusable: Gauge,
+    /// TLS handshakes of clients that came to nothing.
+    pub handshakes_failed: Counter,
     /// Records lost.
     pub records_dropped: Counter,
 }
@@ -123,6 +127,8 @@ impl Metrics {
         let actions = family(own, metric::ACTIONS, Counter::default);
         let spend: Bounded<Money> = family(own, metric::SPEND_MICROS, Money::default);
         let config_rejected = single(own, metric::CONFIG_REJECTED);
+        let certificate_unusable = single(own, metric::CERTIFICATE_UNUSABLE);
+        let handshakes_failed = single(own, metric::HANDSHAKES_FAILED);
         let records_dropped = single(own, metric::RECORDS_DROPPED);
         let spend = Slots::new(move |at| {
             let (role, basis) = (Role::ALL[at / BASES], Basis::ALL[at % BASES]);
@@ -145,6 +151,8 @@ impl Metrics {
             actions,
             spend,
             config_rejected,
+            certificate_unusable,
+            handshakes_failed,
             records_dropped,
         })
     }
@@ -338,10 +346,10 @@ where
     bounded
 }
 
-fn single(registry: &mut Registry, name: &str) -> Counter {
-    let counter = Counter::default();
-    register(registry, name, counter.clone());
-    counter
+fn single<M: Metric + Clone + Default>(registry: &mut Registry, name: &str) -> M {
+    let metric = M::default();
+    register(registry, name, metric.clone());
+    metric
 }
 
 /// The writer adds `_total` to counters by itself.

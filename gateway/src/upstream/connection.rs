@@ -1,4 +1,4 @@
-//! One connection to an upstream: resolve, connect, TLS, HTTP handshake.
+//! One connection to an upstream: resolve, connect, the way through a proxy, TLS, HTTP handshake.
 //!
 //! Inputs: an endpoint. Outputs: a sender and the future that drives the connection; the pool spawns one task per
 //! *connection* for it, never one per request. Invariants: everything up to the handshake ends within
@@ -28,11 +28,11 @@ use tokio::{
     net::TcpStream,
     time::Interval,
 };
-use tokio_rustls::TlsConnector;
 
 use super::{
     endpoint::Endpoint,
     error::UpstreamError,
+    proxy::Proxy,
     resolve::Resolver,
     tls::{self, Tls},
 };
@@ -71,6 +71,8 @@ pub(super) enum Sender {
 pub(super) struct Dialer {
     pub endpoint: Endpoint,
     pub tls: Option<Tls>,
+    /// What stands before the endpoint; `None` = nothing.
+    pub proxy: Option<Proxy>,
     pub resolver: Resolver,
     /// Bound of resolving, connecting and the TLS handshake together.
     pub timeout: Duration,
@@ -92,13 +94,59 @@ impl Dialer {
     where
         F: Fn(usize) + Send + Unpin + 'static,
     {
-        let addresses = self.resolver.resolve(&self.endpoint).await?;
-        let socket = connect_any(&addresses)
-            .await
-            .map_err(|error| UpstreamError::Connect { host: self.host(), source: Arc::new(error) })?;
+        match &self.proxy {
+            None => self.encrypt(self.reach(&self.endpoint).await?, streams).await,
+            // Boxed: two handshakes, one inside the other, are many times the size of what most dials need.
+            Some(proxy) => Box::pin(self.open_through(proxy, streams)).await,
+        }
+    }
+
+    async fn open_through<F>(&self, proxy: &Proxy, streams: F) -> Result<Connection, UpstreamError>
+    where
+        F: Fn(usize) + Send + Unpin + 'static,
+    {
+        let socket = self.reach(&proxy.endpoint).await.map_err(|error| self.no_way(proxy, &error))?;
+        match &proxy.tls {
+            None => self.encrypt(self.pass(proxy, socket).await?, streams).await,
+            Some(tls) => {
+                let socket = tls.shake(socket).await.map_err(|error| self.no_way(proxy, &error))?;
+                self.encrypt(self.pass(proxy, socket).await?, streams).await
+            }
+        }
+    }
+
+    async fn reach(&self, endpoint: &Endpoint) -> Result<TcpStream, UpstreamError> {
+        let addresses = self.resolver.resolve(endpoint).await?;
+        connect_any(&addresses).await.map_err(|error| UpstreamError::Connect {
+            host: Arc::from(endpoint.host.to_string()),
+            source: Arc::new(error),
+        })
+    }
+
+    /// The way through the proxy, as a socket whose other end is the endpoint.
+    async fn pass<T>(&self, proxy: &Proxy, socket: T) -> Result<T, UpstreamError>
+    where
+        T: AsyncRead + AsyncWrite + Unpin,
+    {
+        proxy.open(socket, &self.endpoint).await.map_err(|error| self.no_way(proxy, &error))
+    }
+
+    fn no_way(&self, proxy: &Proxy, error: &impl ToString) -> UpstreamError {
+        UpstreamError::Proxy {
+            proxy: Arc::from(proxy.endpoint.authority.as_str()),
+            host: Arc::from(self.endpoint.host.to_string()),
+            message: Arc::from(error.to_string()),
+        }
+    }
+
+    async fn encrypt<T, F>(&self, socket: T, streams: F) -> Result<Connection, UpstreamError>
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        F: Fn(usize) + Send + Unpin + 'static,
+    {
         let Some(tls) = &self.tls else { return handshake_http1(socket).await };
-        let socket = TlsConnector::from(tls.config.clone())
-            .connect(tls.name.clone(), socket)
+        let socket = tls
+            .shake(socket)
             .await
             .map_err(|error| UpstreamError::Tls { host: self.host(), source: Arc::new(error) })?;
         if socket.get_ref().1.alpn_protocol() == Some(tls::H2) {
@@ -108,8 +156,13 @@ impl Dialer {
         }
     }
 
+    /// The host for messages, and what stands before it.
     fn host(&self) -> Arc<str> {
-        Arc::from(self.endpoint.host.to_string())
+        let host = &self.endpoint.host;
+        Arc::from(match &self.proxy {
+            None => host.to_string(),
+            Some(proxy) => format!("{host} through proxy {}", proxy.endpoint.authority),
+        })
     }
 }
 

@@ -41,6 +41,16 @@ pub enum UpstreamError {
         /// The bound, in milliseconds.
         timeout_ms: u64,
     },
+    /// The fleet's proxy cannot be reached, or opens no way to the host.
+    #[error("no way through proxy {proxy} to {host}: {message}; check egress.httpsProxy and egress.noProxy")]
+    Proxy {
+        /// Host and port of the proxy.
+        proxy: Arc<str>,
+        /// Host and port of the endpoint.
+        host: Arc<str>,
+        /// What went wrong, in the proxy's own words where it said any.
+        message: Arc<str>,
+    },
     /// The TLS handshake failed: wrong name, unknown CA, no common version.
     #[error("tls handshake with {host} failed: {source}; check endpoint, tls.ca and tls.serverName")]
     Tls {
@@ -48,6 +58,12 @@ pub enum UpstreamError {
         host: Arc<str>,
         /// What rustls says.
         source: Arc<std::io::Error>,
+    },
+    /// The route cannot be set up as it is configured.
+    #[error("{message}")]
+    NotSetUp {
+        /// Why.
+        message: Arc<str>,
     },
     /// A kept connection was closed by the upstream before it saw the request, twice in a row.
     #[error("the upstream closed a kept connection before it read the request")]
@@ -85,7 +101,9 @@ impl UpstreamError {
             Self::AddressRefused { .. } => "address_refused",
             Self::Connect { .. } => "connect",
             Self::ConnectTimeout { .. } => "connect_timeout",
+            Self::Proxy { .. } => "proxy",
             Self::Tls { .. } => "tls",
+            Self::NotSetUp { .. } => "not_set_up",
             Self::StaleConnection => "stale_connection",
             Self::Reset { .. } => "reset",
             Self::Closed { .. } => "closed",
@@ -137,7 +155,7 @@ fn describe(error: &hyper::Error) -> String {
     }
 }
 
-/// Why a route cannot be set up at all: the configuration that holds it is refused.
+/// Why a route cannot be set up: it takes no attempts until that changes.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Not a base URL.
@@ -153,6 +171,14 @@ pub enum SetupError {
     Ca {
         /// Route.
         route: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// `egress.httpsProxy` is not a URL.
+    #[error("egress.httpsProxy {proxy:?} is not usable: {problem}")]
+    Proxy {
+        /// As written.
+        proxy: String,
         /// What is wrong with it.
         problem: String,
     },

@@ -3,7 +3,8 @@
 //! Inputs: a request head and a body whose bytes are shared by all attempts. Outputs: the answer's head and a body that
 //! is polled frame by frame. Invariants: no retries but one (a kept connection that the upstream had already closed,
 //! which costs no budget because nobody saw the request); dropping the future or the body cancels at the peer; every
-//! address is checked after resolution; no task per request. Refuses: redirects, proxies, cookies, decompression.
+//! address is checked after resolution, by the proxy where there is one; no task per request. Refuses: redirects, cookies,
+//! decompression, and proxies that the fleet does not name.
 
 mod address;
 mod body;
@@ -11,15 +12,15 @@ mod connection;
 mod endpoint;
 mod error;
 mod pool;
+mod proxy;
 mod resolve;
 mod tls;
 
 use std::{sync::Arc, time::Duration};
 
-use hedgerow_config::Route;
+use hedgerow_config::{Route, settings::Egress};
 use http::{Request, Uri, Version, header, request, response};
 use http_body_util::Full;
-use rustls::ClientConfig;
 
 pub use self::{
     body::UpstreamBody,
@@ -29,7 +30,9 @@ use self::{
     connection::{Body, Dialer},
     endpoint::Endpoint,
     pool::{Lease, LeaseKind, Pool},
+    proxy::Proxy,
     resolve::Resolver,
+    tls::Roots,
 };
 use crate::wire::splice::Segments;
 
@@ -37,7 +40,18 @@ use crate::wire::splice::Segments;
 #[derive(Clone)]
 pub struct UpstreamShared {
     resolver: Resolver,
-    tls: Arc<ClientConfig>,
+    roots: Arc<Roots>,
+}
+
+/// What an upstream is set up with beside its route: files that are mounted now, and the fleet's way out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup<'a> {
+    /// Content of `route.tls.ca`.
+    pub ca: Option<&'a [u8]>,
+    /// How providers are reached; `None` = directly.
+    pub egress: Option<&'a Egress>,
+    /// Content of `egress.ca`.
+    pub further: Option<&'a [u8]>,
 }
 
 impl UpstreamShared {
@@ -46,7 +60,7 @@ impl UpstreamShared {
     /// # Errors
     /// Only if the TLS library cannot be set up; a missing CA bundle or resolver is a warning.
     pub fn new() -> Result<Self, SetupError> {
-        Ok(Self { resolver: Resolver::from_system(), tls: tls::machine_roots()? })
+        Ok(Self { resolver: Resolver::from_system(), roots: Arc::new(Roots::of_machine()?) })
     }
 }
 
@@ -68,16 +82,18 @@ pub struct UpstreamResponse {
 }
 
 impl Upstream {
-    /// Sets up a route's upstream; opens nothing yet. `ca` is the content of `route.tls.ca`. Call it inside a runtime.
+    /// Sets up a route's upstream; opens nothing yet. Call it inside a runtime.
     ///
     /// # Errors
-    /// The endpoint, `tls.ca` or `tls.serverName` cannot be used.
-    pub fn new(route: &Route, shared: &UpstreamShared, ca: Option<&[u8]>) -> Result<Arc<Self>, SetupError> {
+    /// The endpoint, `tls.ca`, `tls.serverName` or the proxy cannot be used.
+    pub fn new(route: &Route, shared: &UpstreamShared, setup: &Setup<'_>) -> Result<Arc<Self>, SetupError> {
         let endpoint = Endpoint::parse(&route.endpoint)?;
-        let tls = if endpoint.tls() { Some(tls::of_route(route, &endpoint, &shared.tls, ca)?) } else { None };
+        let roots = &shared.roots;
+        let tls = if endpoint.tls() { Some(tls::of_route(route, &endpoint, roots, setup)?) } else { None };
         let dialer = Dialer {
             endpoint: endpoint.clone(),
             tls,
+            proxy: Proxy::before(&endpoint, roots, setup)?,
             resolver: shared.resolver.clone(),
             timeout: Duration::from_millis(route.timeouts.connect_ms),
         };

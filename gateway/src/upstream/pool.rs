@@ -51,6 +51,8 @@ struct State {
     /// What the last SETTINGS allowed.
     last_allowed: Option<usize>,
     last_id: u64,
+    /// Why the last dial failed, if it did: said once, not for each attempt of an outage.
+    problem: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -179,6 +181,9 @@ impl Pool {
         let retire_at = now() + RETIRE_AFTER.mul_f64(0.8 + 0.4 * fastrand::f64());
         let mut state = self.lock();
         state.dials -= 1;
+        if state.problem.take().is_some() {
+            tracing::info!(host = %self.dialer.endpoint.host, "connected again");
+        }
         match sender {
             Sender::Http1(sender) => {
                 state.protocol = Some(Protocol::Http1);
@@ -217,6 +222,11 @@ impl Pool {
     fn failed(&self, error: &UpstreamError) {
         let mut state = self.lock();
         state.dials -= 1;
+        let problem = error.to_string();
+        if state.problem.as_ref() != Some(&problem) {
+            tracing::warn!(%problem, "no connection to a provider");
+            state.problem = Some(problem);
+        }
         let hit = state.per_connection();
         state.waiting.retain(|waiter| !waiter.is_closed());
         let hit = hit.min(state.waiting.len());

@@ -14,11 +14,11 @@ use std::{
 
 use bytes::Bytes;
 use fastrand::Rng;
-use hedgerow_config::Route;
+use hedgerow_config::{Route, settings::Egress};
 use hedgerow_gateway::{
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::error::ApplyError,
-    upstream::UpstreamError,
+    runtime::trust::Trust,
+    upstream::{SetupError, UpstreamError},
     wire::splice::Segments,
 };
 use http::{request, response};
@@ -52,7 +52,7 @@ impl Script {
 pub struct Upstreams(pub Arc<Script>);
 
 impl Transports for Upstreams {
-    fn open(&self, route: &Route) -> Result<Arc<dyn Transport>, ApplyError> {
+    fn open(&self, route: &Route, _: &Egress, _: &Trust) -> Result<Arc<dyn Transport>, SetupError> {
         Ok(Arc::new(Upstream { script: self.0.clone(), name: route.name.clone() }))
     }
 }

@@ -1,11 +1,14 @@
 //! The gateway's network edges over real sockets on loopback.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
 
+mod authority;
+mod encrypted;
 mod half_bodies;
 mod lane_records;
 mod leaving;
 mod peer;
 mod pod;
+mod proxied;
 mod stalled;
 mod traffic_port;
 mod unasked_stream;

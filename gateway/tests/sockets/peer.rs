@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
 use hedgerow_config::Route;
-use hedgerow_gateway::upstream::{Upstream, UpstreamError, UpstreamResponse, UpstreamShared};
+use hedgerow_gateway::upstream::{Setup, Upstream, UpstreamError, UpstreamResponse, UpstreamShared};
 use hedgerow_gateway::wire::splice::Segments;
 use http::{Request, request};
 use http_body_util::BodyExt as _;
@@ -36,7 +36,8 @@ pub fn route(endpoint: &str) -> Route {
 
 pub fn upstream(route: &Route, ca: Option<&str>) -> Arc<Upstream> {
     let shared = UpstreamShared::new().unwrap();
-    Upstream::new(route, &shared, ca.map(str::as_bytes)).unwrap()
+    let setup = Setup { ca: ca.map(str::as_bytes), ..Setup::default() };
+    Upstream::new(route, &shared, &setup).unwrap()
 }
 
 pub fn head(path: &str) -> request::Parts {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use hedgerow_config::{GatewayConfig, Route, state::InFlight};
+use hedgerow_config::{GatewayConfig, Route, settings::Egress, state::InFlight};
 use hedgerow_gateway::{
     config::Credentials,
     front::{
@@ -19,10 +19,10 @@ use hedgerow_gateway::{
         server::{Limits, Server},
     },
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::{Options, Runtime, error::ApplyError},
+    runtime::{Options, Runtime, trust::Trust},
     settle::writer::{Flush, RecordWriter},
     telemetry::metrics::Metrics,
-    upstream::UpstreamError,
+    upstream::{SetupError, UpstreamError},
     wire::splice::Segments,
 };
 use http::request;
@@ -44,7 +44,7 @@ pub const ASKED: &str = r#"{"model":"m","stream":true,"messages":[]}"#;
 struct Endless(Bytes);
 
 impl Transports for Endless {
-    fn open(&self, _: &Route) -> Result<Arc<dyn Transport>, ApplyError> {
+    fn open(&self, _: &Route, _: &Egress, _: &Trust) -> Result<Arc<dyn Transport>, SetupError> {
         Ok(Arc::new(Self(self.0.clone())))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hedgerow_config::route::SecretKey;
-use hedgerow_gateway::upstream::{SetupError, Upstream, UpstreamError, UpstreamShared};
+use hedgerow_gateway::upstream::{Setup, SetupError, Upstream, UpstreamError, UpstreamShared};
 
 use crate::{
     peer::{listen, route, send, upstream},
@@ -54,10 +54,11 @@ async fn a_route_with_an_unusable_ca_or_endpoint_is_not_set_up() {
     let mut with_ca = route("https://localhost:1");
     with_ca.tls.ca = Some(SecretKey { name: "ca".to_owned(), key: "pem".to_owned() });
     for pem in [None, Some(&b"no certificate"[..])] {
-        assert!(matches!(Upstream::new(&with_ca, &shared, pem), Err(SetupError::Ca { .. })));
+        let setup = Setup { ca: pem, ..Setup::default() };
+        assert!(matches!(Upstream::new(&with_ca, &shared, &setup), Err(SetupError::Ca { .. })));
     }
     assert!(matches!(
-        Upstream::new(&route("https://0x7f.1"), &shared, None),
+        Upstream::new(&route("https://0x7f.1"), &shared, &Setup::default()),
         Err(SetupError::Endpoint { .. })
     ));
 }

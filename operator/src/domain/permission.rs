@@ -1,14 +1,18 @@
-//! What the installation's tenancy and the gateways' abilities make of routes and fleets.
+//! What the installation's tenancy makes of routes and fleets, and what of a fleet says nothing.
 //!
 //! A route that may not have its Secret or its endpoint is not used at all. A fleet runs without the Secrets that it may
 //! not have: everything else in it would be worse without (its client keys above all), and what needs such a Secret stays
-//! shut. A fleet also runs without what gateways of this version cannot do, and its verdict says so.
+//! shut. A fleet also runs without what says nothing, and its verdict names it.
 
-use hedgerow_crds::{Kind, condition::Reason, default_secret_name, effective, v1alpha1::GatewayFleetSpec};
+use hedgerow_crds::{
+    Kind, condition::Reason, default_secret_name, effective, v1alpha1::gateway_fleet::Egress,
+};
+use hedgerow_policy::bypass::Bypass;
 
 use super::{
     object::{Fleet, Route},
     tenancy::Tenancy,
+    upstream::Upstream,
     verdict::{Acceptance, Verdict},
 };
 
@@ -37,7 +41,7 @@ pub(super) fn fleet(fleet: &Fleet, tenancy: &Tenancy) -> Verdict {
     let named = clients.chain(serving).chain(further).filter(|(_, name)| **name != *keys);
     let mut refused = named.filter(|(_, name)| !tenancy.allows_secret(name));
     let refused = refused.next().map(|(field, name)| (field, tenancy.secret_refusal(name)));
-    match refused.or_else(|| unable(spec)) {
+    match refused.or_else(|| meaningless(spec.egress.as_ref()?)) {
         Some((field, message)) => Verdict {
             acceptance: Acceptance::Partly,
             reason: Reason::PartiallyAccepted,
@@ -49,16 +53,15 @@ pub(super) fn fleet(fleet: &Fleet, tenancy: &Tenancy) -> Verdict {
     }
 }
 
-/// What gateways of this version cannot do.
-fn unable(spec: &GatewayFleetSpec) -> Option<(&'static str, String)> {
-    if spec.tls.is_some() {
-        let message = "tls is not in force: gateways of this version serve plain HTTP: end TLS in front of the Service \
-                       and remove spec.tls";
-        return Some(("spec.tls", message.to_owned()));
+/// What the schema lets through and gateways cannot use. Behind a proxy that is no URL no https endpoint is reached: going
+/// around it is not what its author asked for.
+fn meaningless(egress: &Egress) -> Option<(&'static str, String)> {
+    if let Some(proxy) = egress.https_proxy.as_deref().filter(|proxy| Upstream::parse(proxy).is_none()) {
+        let message = format!(
+            "{proxy} is no URL of a proxy, so no https endpoint is reached: write http://host:port or https://host:port"
+        );
+        return Some(("spec.egress.httpsProxy", message));
     }
-    spec.egress.as_ref().map(|_| {
-        let message = "egress is not in force: gateways of this version connect directly: remove spec.egress, and give \
-                       routes their authorities by tls.caConfigMapRef";
-        ("spec.egress", message.to_owned())
-    })
+    let (_, refused) = Bypass::read(&egress.no_proxy);
+    refused.first().map(|entry| ("spec.egress.noProxy", format!("not in force: {entry}")))
 }

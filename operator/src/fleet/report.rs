@@ -125,7 +125,14 @@ impl Memory {
         };
         let verdict = self.verdict(Kind::GatewayFleet, &self.name).unwrap_or(&exists_by_itself);
         let object = self.snapshot.settings.as_ref().map(|object| reference(Kind::GatewayFleet, object));
-        let facts = status::FleetFacts { verdict, object: object.as_ref(), pods, address, failure };
+        let facts = status::FleetFacts {
+            spec: self.snapshot.spec(),
+            verdict,
+            object: object.as_ref(),
+            pods,
+            address,
+            failure,
+        };
         status::fleet(old, &facts)
     }
 

@@ -54,6 +54,7 @@ fn reading(uid: &str, started: u64, originals: u64, cell: CellState) -> State {
         lanes: Vec::new(),
         routes: Vec::new(),
         credentials: Vec::new(),
+        certificate: None,
         spend: SpendState::default(),
         in_flight: InFlight::default(),
     }

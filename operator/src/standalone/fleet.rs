@@ -97,7 +97,8 @@ impl Fleet {
                 std::net::Ipv6Addr::LOCALHOST.into()
             });
         }
-        format!("http://{address}")
+        let scheme = if self.memory.snapshot.spec().tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{address}")
     }
 
     /// Compiles the snapshot with the decisions in force and writes the result where it differs. A fleet of which nothing

@@ -281,6 +281,7 @@ fn leaks(present: &[&State]) -> InFlight {
         sum.route_permits += one.route_permits;
         sum.budget_reserved_milli += one.budget_reserved_milli;
         sum.buffered_bytes += one.buffered_bytes;
+        sum.handshakes += one.handshakes;
     }
     sum
 }

@@ -59,9 +59,10 @@ pub(super) fn programmed(
         Progress::NoReadyPods => {
             trouble().unwrap_or_else(|| Said::no(Reason::NoReadyPods, "no gateway is ready"))
         }
-        Progress::Unread(names) => kept(before, verdict.generation).unwrap_or_else(|| {
-            Said::no(Reason::NoReadyPods, format!("{} cannot be read yet", listed(&names)))
-        }),
+        Progress::Unread(names) => kept(before, ConditionType::Programmed, verdict.generation)
+            .unwrap_or_else(|| {
+                Said::no(Reason::NoReadyPods, format!("{} cannot be read yet", listed(&names)))
+            }),
         Progress::Rejected { pod, message } => {
             Said::no(Reason::Rejected, format!("{pod} refused the configuration: {message}"))
         }
@@ -81,8 +82,8 @@ pub(super) fn programmed(
 }
 
 /// What was said of this generation before.
-fn kept(before: &[Condition], generation: i64) -> Option<Said> {
-    let old = condition::find(before, ConditionType::Programmed)?;
+pub(super) fn kept(before: &[Condition], type_: ConditionType, generation: i64) -> Option<Said> {
+    let old = condition::find(before, type_)?;
     if old.observed_generation != Some(generation) {
         return None;
     }

@@ -2,9 +2,9 @@
 
 use hedgerow_config::{digest, gateway::ObjectRef};
 use hedgerow_crds::{
-    condition::ConditionType,
+    condition::{self, ConditionStatus, ConditionType},
     v1alpha1::{
-        GatewayFleetStatus,
+        GatewayFleetSpec, GatewayFleetStatus,
         gateway_fleet::{FleetSummary, Pods as PodCounts},
     },
 };
@@ -12,12 +12,15 @@ use hedgerow_crds::{
 use super::{
     conditions::{self, Said, set_all},
     pods::Pods,
+    references,
 };
 use crate::domain::{Verdict, figure};
 
 /// What a fleet's status is made from.
 #[derive(Clone, Debug)]
 pub struct FleetFacts<'a> {
+    /// What is in force of it.
+    pub spec: &'a GatewayFleetSpec,
     /// What the compiler said.
     pub verdict: &'a Verdict,
     /// The object, if an author wrote one; a fleet that exists by itself is in force with its configuration.
@@ -34,25 +37,33 @@ pub struct FleetFacts<'a> {
 pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetStatus {
     let pods = facts.pods;
     let desired = pods.desired.unwrap_or(pods.members.len());
-    // What is wrong with any of its objects or pods is said here, even while others serve.
-    let programmed = match &pods.trouble {
-        Some(trouble) if facts.verdict.accepted() && facts.verdict.not_programmed.is_none() => {
+    // What is wrong with any of its objects or pods is said here, even while others serve. A certificate that is refused is
+    // why pods do not become ready, and not the other way round.
+    let refused = references::refused_certificate(facts.spec, pods).filter(|_| facts.verdict.accepted());
+    let programmed = match (refused, &pods.trouble) {
+        (Some(refused), _) => refused,
+        (None, Some(trouble)) if facts.verdict.accepted() && facts.verdict.not_programmed.is_none() => {
             Said::no(trouble.reason, trouble.message.clone())
         }
         _ => conditions::programmed(&old.conditions, facts.verdict, facts.object, pods),
     };
     let mut status = old.clone();
     status.observed_generation = Some(facts.verdict.generation);
-    set_all(
-        &mut status.conditions,
-        vec![
-            (ConditionType::Accepted, conditions::accepted(facts.verdict)),
-            (ConditionType::Programmed, programmed),
-        ],
-        &[],
-        facts.verdict.generation,
-        figure::timestamp(pods.now),
-    );
+    let generation = facts.verdict.generation;
+    let resolved = references::of_fleet(facts.spec, pods).map(|said| match said.status {
+        // Pods that cannot be read for a while change nothing.
+        ConditionStatus::Unknown => {
+            conditions::kept(&old.conditions, ConditionType::ResolvedRefs, generation).unwrap_or(said)
+        }
+        _ => said,
+    });
+    if resolved.is_none() {
+        condition::remove(&mut status.conditions, ConditionType::ResolvedRefs);
+    }
+    let mut said = vec![(ConditionType::Accepted, conditions::accepted(facts.verdict))];
+    said.extend(resolved.map(|resolved| (ConditionType::ResolvedRefs, resolved)));
+    said.push((ConditionType::Programmed, programmed));
+    set_all(&mut status.conditions, said, &[], generation, figure::timestamp(pods.now));
     let ready = pods.ready().count();
     let version = pods.ready().next().map(|state| state.pod.version.clone());
     status.summary = Some(FleetSummary {

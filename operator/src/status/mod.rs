@@ -14,6 +14,7 @@ mod fleet;
 mod lane;
 mod pods;
 mod policy;
+mod references;
 mod route;
 #[cfg(test)]
 mod tests;

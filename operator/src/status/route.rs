@@ -20,6 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::{
     conditions::{self, Said, set_all},
     pods::Pods,
+    references::{self, Use},
 };
 use crate::{
     domain::{Verdict, figure},
@@ -73,7 +74,7 @@ pub fn route(old: &ProviderRouteStatus, facts: &RouteFacts<'_>) -> ProviderRoute
         &mut status.conditions,
         vec![
             (ConditionType::Accepted, conditions::accepted(facts.verdict)),
-            (ConditionType::ResolvedRefs, resolved(secret.as_ref(), facts.pods)),
+            (ConditionType::ResolvedRefs, references::resolved(&references(facts.spec), facts.pods)),
             (
                 ConditionType::Programmed,
                 conditions::programmed(&old.conditions, facts.verdict, Some(facts.object), facts.pods),
@@ -107,104 +108,12 @@ fn pricing(spec: &ProviderRouteSpec) -> PricingState {
     }
 }
 
-/// What keeps a credential from being used, the further it got the later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Lack {
-    /// No Secret of that name, or one without any key.
-    Secret,
-    /// The Secret has other keys.
-    Key,
-    /// The key has no value.
-    Value,
-    /// The value cannot be sent.
-    Unusable,
-}
-
-impl Lack {
-    /// What a pod lacks that says so of the credential; `None` where it holds it.
-    fn of(state: &CredentialState, known: &[CredentialState]) -> Option<Self> {
-        // A gateway of the version before says only which values are there.
-        let other_key = || known.iter().any(|other| other.secret == state.secret && other.present);
-        if state.present {
-            None
-        } else if !state.fingerprint.is_empty() {
-            // Only a value that is there has a fingerprint.
-            Some(Self::Unusable)
-        } else if state.key_found {
-            Some(Self::Value)
-        } else if state.secret_found || other_key() {
-            Some(Self::Key)
-        } else {
-            Some(Self::Secret)
-        }
-    }
-
-    fn said(self, secret: &DataRef, pods: &str) -> Said {
-        let path = format!("secrets/{}/{}", secret.name, secret.key);
-        let (reason, message) = match self {
-            Self::Secret => {
-                (Reason::SecretNotFound, format!("{path} is missing or empty in {pods}; create it"))
-            }
-            Self::Key => {
-                (Reason::SecretKeyMissing, format!("{path}: the Secret has no such key in {pods}; add it"))
-            }
-            Self::Value => {
-                (Reason::SecretKeyMissing, format!("{path} is there but empty in {pods}; give it a value"))
-            }
-            Self::Unusable => (
-                Reason::SecretKeyMissing,
-                format!(
-                    "{path} is not usable in {pods}: it has a line break or another control character; write the key as \
-                     one line"
-                ),
-            ),
-        };
-        Said::no(reason, message)
-    }
-}
-
-/// Whether the pods hold the credential, as they say themselves. Where they differ, what came furthest is said: the kubelet
-/// brings Secrets to one pod after another. A pod that says nothing of it has not taken the route up yet, and is not asked.
-fn resolved(secret: Option<&DataRef>, pods: &Pods<'_>) -> Said {
-    let Some(secret) = secret else { return Said::yes(Reason::ResolvedRefs, "no credential is referenced") };
-    let (mut missing, mut furthest, mut ready, mut asked) = (Vec::new(), None, 0, 0);
-    for pod in &pods.members {
-        let Some(state) = pod.state.filter(|state| state.ready) else { continue };
-        ready += 1;
-        let Some(known) = state.credentials.iter().find(|known| names(known, secret)) else { continue };
-        asked += 1;
-        if let Some(lack) = Lack::of(known, &state.credentials) {
-            missing.push(pod.name.to_owned());
-            furthest = furthest.max(Some(lack));
-        }
-    }
-    match furthest {
-        _ if ready > 0 && asked == 0 => {
-            Said::unknown(Reason::NoReadyPods, "no gateway has taken the route up yet, so none has looked")
-        }
-        _ if asked == 0 => {
-            Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
-        }
-        Some(lack) => lack.said(secret, &conditions::listed(&missing)),
-        None => {
-            let gateways = conditions::ready_gateways(asked);
-            Said::yes(
-                Reason::ResolvedRefs,
-                format!("secrets/{}/{} is there in {gateways}", secret.name, secret.key),
-            )
-        }
-    }
-}
-
-fn held<'a>(
-    mut known: impl Iterator<Item = &'a CredentialState>,
-    secret: &DataRef,
-) -> Option<&'a CredentialState> {
-    known.find(|known| names(known, secret) && known.present)
-}
-
-fn names(known: &CredentialState, secret: &DataRef) -> bool {
-    known.secret == *secret.name && known.key == *secret.key
+/// What the route refers to: its key and its authority.
+fn references(spec: &ProviderRouteSpec) -> Vec<(DataRef, Use)> {
+    let key = effective::secret(spec).map(|secret| (secret, Use::Key));
+    let tls = spec.tls.as_ref();
+    let authority = tls.and_then(|tls| tls.ca_secret_ref.as_ref().or(tls.ca_config_map_ref.as_ref()));
+    key.into_iter().chain(authority.map(|place| (place.clone(), Use::Authority))).collect()
 }
 
 /// The condition `Healthy` and its few words for the column.
@@ -296,7 +205,7 @@ fn most_frequent(seen: &[&RouteState]) -> Option<BreakerState> {
 fn credentials(secret: &DataRef, pods: &Pods<'_>) -> Credentials {
     let ready: Vec<_> = pods.ready().collect();
     let held: Vec<&CredentialState> =
-        ready.iter().filter_map(|state| held(state.credentials.iter(), secret)).collect();
+        ready.iter().filter_map(|state| references::held(state, secret)).collect();
     Credentials {
         secret: secret.name.to_string(),
         key: secret.key.to_string(),

@@ -181,7 +181,8 @@ pub(crate) fn fleet(stage: &Stage) -> Value {
     };
     let failure = stage.trouble.as_ref().map(|trouble| trouble.message.clone());
     let address = "hedgerow-default.team-a.svc:8080";
-    let facts = FleetFacts { verdict: &verdict, object: None, pods: &pods, address, failure };
+    let spec = stage.snapshot.spec();
+    let facts = FleetFacts { spec, verdict: &verdict, object: None, pods: &pods, address, failure };
     let reference = reference(Kind::GatewayFleet, "default", "u");
     shown(&reference, &json!({}), &fleet_status(&GatewayFleetStatus::default(), &facts))
 }

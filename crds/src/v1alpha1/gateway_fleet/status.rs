@@ -12,7 +12,8 @@ pub struct GatewayFleetStatus {
     /// Generation of the spec that this status describes; -1 = not seen yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Accepted, Programmed, Ready; Reconciling and Stalled only when true.
+    /// Accepted, ResolvedRefs where it names a certificate or authorities, Programmed, Ready; Reconciling and Stalled only
+    /// when true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 16),
@@ -22,7 +23,7 @@ pub struct GatewayFleetStatus {
     /// What kubectl get shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<FleetSummary>,
-    /// Where clients connect, such as hedgerow-default.team-a.svc:8080.
+    /// Where clients connect, such as hedgerow-default.team-a.svc:8080; with tls it begins with https://.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 300))]
     pub address: Option<String>,

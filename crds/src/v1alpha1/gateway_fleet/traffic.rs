@@ -16,7 +16,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServingTls {
-    /// Secret of type kubernetes.io/tls, in the same namespace. Required.
+    /// Secret of type kubernetes.io/tls, in the same namespace. A change of it is taken up without a restart; while it
+    /// cannot be used, the certificate from before is served. Required.
     pub secret_name: ObjectName,
 }
 
@@ -161,14 +162,17 @@ fn keep_alive_rules(schema: &mut Schema) {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Egress {
-    /// Proxy for https upstreams, without credentials. Default: none.
+    /// Proxy for https upstreams, asked with CONNECT, without credentials, such as http://proxy.example.com:3128.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub https_proxy: Option<ProxyUrl>,
-    /// Hosts, domain suffixes and networks that are reached directly. Default: none.
+    /// Hosts, domain suffixes and networks that are reached directly, with :443 only at that port: example.com is
+    /// that name and all below it, .example.com only those below. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "set"))]
     pub no_proxy: Vec<NoProxyEntry>,
-    /// ConfigMap whose key ca.crt has further authorities for all upstreams. Default: none.
+    /// ConfigMap whose key ca.crt has further authorities for all upstreams, beside the image's or the
+    /// route's own. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_config_map: Option<ObjectName>,
 }

@@ -206,8 +206,9 @@ impl Worker {
         let before = self.ledger.before(present(Kind::GatewayFleet, &fleet.metadata, status), now);
         let Status::Fleet(old) = &before.status else { return };
         let service = hedgerow_crds::child_name(&self.id.name);
-        let port = self.memory.snapshot.spec().service.port;
-        let address = format!("{service}.{}.svc:{port}", self.id.namespace);
+        let spec = self.memory.snapshot.spec();
+        let scheme = if spec.tls.is_some() { "https://" } else { "" };
+        let address = format!("{scheme}{service}.{}.svc:{}", self.id.namespace, spec.service.port);
         let failure = self.roster.trouble().or_else(|| self.refused_pods());
         let new = self.memory.fleet_status(&self.pods(now), &address, failure, old);
         due.extend(self.ledger.due(before, Status::Fleet(new), now));

@@ -1,18 +1,18 @@
 //! `GatewayFleet` -> [`config::Settings`], as far as the gateway itself needs it.
 
-use hedgerow_config::{self as config, settings as out};
+use hedgerow_config::{self as config, route::SecretKey, settings as out};
 use hedgerow_crds::{
     effective,
     v1alpha1::{
         GatewayFleetSpec,
-        gateway_fleet::{Affinity, ClientAuthType, Hedging, TenantSource},
+        gateway_fleet::{Affinity, ClientAuthType, Egress, Hedging, TenantSource},
     },
 };
 
 use super::{
     budgets,
     cohorts::{contract, deadline, retry},
-    measure::{amount, count, millis, narrow},
+    measure::{amount, count, millis, narrow, texts},
 };
 
 /// The fleet's settings.
@@ -52,6 +52,19 @@ pub(super) fn settings(spec: &GatewayFleetSpec) -> config::Settings {
             Hedging::Allowed => out::Hedging::Allowed,
             Hedging::Forbidden => out::Hedging::Forbidden,
         },
+        tls: spec.tls.as_ref().map(|tls| out::ServingTls { secret_name: tls.secret_name.to_string() }),
+        egress: spec.egress.as_ref().map(egress).unwrap_or_default(),
+    }
+}
+
+fn egress(egress: &Egress) -> out::Egress {
+    out::Egress {
+        https_proxy: egress.https_proxy.as_ref().map(ToString::to_string),
+        no_proxy: texts(&egress.no_proxy),
+        ca: egress
+            .ca_config_map
+            .as_ref()
+            .map(|name| SecretKey { name: name.to_string(), key: out::AUTHORITIES_KEY.to_owned() }),
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn state(uid: &str, ring: Vec<CohortBucket>) -> State {
         lanes: Vec::new(),
         routes: Vec::new(),
         credentials: Vec::new(),
+        certificate: None,
         spend: SpendState::default(),
         in_flight: InFlight::default(),
     }

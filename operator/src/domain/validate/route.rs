@@ -9,6 +9,14 @@ use crate::domain::object::Route;
 pub fn route(route: &Route) -> Vec<Invalid> {
     let spec = &route.spec;
     let mut found = repeated_headers("spec.headers", spec.headers.keys());
+    if let Some(name) =
+        spec.tls.as_ref().and_then(|tls| tls.server_name.as_deref()).filter(|name| !is_host(name))
+    {
+        let message = format!(
+            "{name} is no host name: every part between dots has 1 to 63 characters and no hyphen at its ends"
+        );
+        found.push(Invalid::new("spec.tls.serverName", message));
+    }
     if let Some(azure) = &spec.azure {
         for model in azure.deployments.keys() {
             if !spec.models.iter().any(|served| served.name == model.as_str()) {
@@ -30,6 +38,12 @@ pub fn route(route: &Route) -> Vec<Invalid> {
         }
     }
     found
+}
+
+/// Whether a certificate can be asked for by that name (RFC 1123, 2.1): the schema admits empty parts.
+fn is_host(name: &str) -> bool {
+    let part = |part: &str| (1..=63).contains(&part.len()) && !part.starts_with('-') && !part.ends_with('-');
+    name.split('.').all(part)
 }
 
 /// Whether Azure's dated surface is used, whose URLs contain a deployment.

@@ -1,6 +1,7 @@
 //! Secret files that are named and not there, or not usable.
 
-use hedgerow_crds::{Kind, effective};
+use hedgerow_config::settings;
+use hedgerow_crds::{Kind, effective, v1alpha1::GatewayFleetSpec};
 
 use super::{super::Finding, Fleet, Secrets};
 use crate::domain::Route;
@@ -31,21 +32,34 @@ pub(super) fn check(fleet: &Fleet<'_>, secrets: &Secrets) -> Vec<Finding> {
         }
     }
     findings.extend(fleet.snapshot.routes.iter().filter_map(|route| unsendable(fleet, secrets, route)));
-    let clients =
-        fleet.snapshot.settings.as_ref().and_then(|settings| settings.spec.client_auth.secret_name.as_ref());
-    if let Some(name) = clients.filter(|name| !secrets.has_any(name)) {
-        let message =
-            format!("the directory secrets/{name} has no client key: write one file per tenant into it");
-        let path = "spec.clientAuth.secretName";
-        findings.extend(fleet.finding(
-            Kind::GatewayFleet,
-            &fleet.snapshot.fleet,
-            "cross/secret-missing",
-            path,
-            message,
-        ));
+    if let Some(settings) = &fleet.snapshot.settings {
+        findings.extend(of_fleet(&settings.spec, secrets).into_iter().filter_map(|(path, message)| {
+            fleet.finding(Kind::GatewayFleet, &settings.name, "cross/secret-missing", path, message)
+        }));
     }
     findings
+}
+
+/// What a fleet names for itself: client keys, its certificate, further authorities.
+fn of_fleet(spec: &GatewayFleetSpec, secrets: &Secrets) -> Vec<(&'static str, String)> {
+    let mut missing = Vec::new();
+    if let Some(name) = spec.client_auth.secret_name.as_ref().filter(|name| !secrets.has_any(name)) {
+        let message =
+            format!("the directory secrets/{name} has no client key: write one file per tenant into it");
+        missing.push(("spec.clientAuth.secretName", message));
+    }
+    let serving = spec.tls.iter().flat_map(|tls| {
+        let file = |key| ("spec.tls.secretName", &tls.secret_name, key);
+        [file(settings::CERTIFICATE_KEY), file(settings::PRIVATE_KEY)]
+    });
+    let authorities = spec.egress.as_ref().and_then(|egress| egress.ca_config_map.as_ref());
+    let authorities = authorities.map(|name| ("spec.egress.caConfigMap", name, settings::AUTHORITIES_KEY));
+    for (path, name, key) in serving.chain(authorities).filter(|(_, name, key)| !secrets.contains(name, key))
+    {
+        let message = format!("the file secrets/{name}/{key} is missing or empty: write it in PEM form");
+        missing.push((path, message));
+    }
+    missing
 }
 
 /// A key that is there and that no header can hold. Authorities are not sent and may have many lines.

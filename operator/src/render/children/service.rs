@@ -20,6 +20,8 @@ pub(super) fn child(identity: &Identity, spec: &GatewayFleetSpec) -> Child {
         port: spec.service.port,
         target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
         protocol: Some("TCP".to_owned()),
+        // For meshes and ingresses, which else take the port's name for it. Without TLS clients may speak either version.
+        app_protocol: spec.tls.as_ref().map(|_| "https".to_owned()),
         ..ServicePort::default()
     };
     let object = Service {
