@@ -10,7 +10,7 @@
 //! the heap for each request); more is answered 431. 75 s for a head,
 //! which is also how long a kept connection may idle (longer than the 60 s of usual load balancers, so that they close
 //! first); 8,192 connections (9 x the default ceiling of user actions, 100 MB of idle connections at worst); 256 h2
-//! streams with 256 KiB windows each and 4 MiB per connection. Handshakes: see [`super::handshake`].
+//! streams with 256 KiB windows each and 4 MiB per connection. Handshakes: see `front::handshake`.
 
 use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
