@@ -15,6 +15,7 @@ OBJECTS = ROOT / "tests" / "chart" / "objects"
 SCRIPT = CHART / "argocd" / "health.lua"
 # State: health, and a part of the message.
 EXPECTED = {
+    "policy-ramping": ("Healthy", ""),
     "policy-within": ("Healthy", ""),
     "policy-tripped": ("Healthy", "Hedging is off for this cohort since"),
     "policy-trial": ("Healthy", "Trial since"),
@@ -107,6 +108,15 @@ def test_argo_cd_shows(state, tmp_path):
 
 def test_every_recorded_state_is_in_the_table():
     assert {path.stem for path in OBJECTS.glob("*.yaml")} == set(EXPECTED)
+
+
+def test_every_state_of_a_cohort_is_recorded():
+    definition = yaml.safe_load((ROOT / "crds" / "hedgepolicies.hedgerow.dev.yaml").read_text())
+    status = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+    states = set(status["properties"]["cohorts"]["items"]["properties"]["state"]["enum"])
+    found = {cohort["state"] for path in OBJECTS.glob("policy-*.yaml") for cohort in recorded(path.stem)["status"]["cohorts"]}
+    # What a cohort is until the first look at it; `Ready` tells the rest.
+    assert states - found == {"InsufficientData"}
 
 
 @pytest.mark.parametrize("state", EXPECTED)

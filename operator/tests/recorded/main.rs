@@ -36,11 +36,12 @@ apiVersion: hedgerow.dev/v1alpha1
 kind: HedgePolicy
 metadata: {{name: chat}}
 spec:
-  ramp: {{startPercent: 100}}
+  ramp: {{startPercent: {start}}}
   guardrails: {{cooldown: 60s{recovery}}}
   cohorts: [{{name: stream{suspend}}}]
   {indented}
 ",
+        start = if more.contains("slowly") { 25 } else { 100 },
         recovery = if more.contains("recovery") { ", recovery: Manual" } else { "" },
         suspend = if more.contains("cohort off") { ", suspend: true" } else { "" },
     )
@@ -69,7 +70,8 @@ fn recorded(state: &str, object: &Value) {
 #[test]
 fn policies_in_every_state_of_their_guardrails() {
     let enforce = "mode: Enforce";
-    let cases: [(&str, &str, &[Traffic], Option<&str>); 9] = [
+    let cases: [(&str, &str, &[Traffic], Option<&str>); 10] = [
+        ("policy-ramping", "mode: Enforce # slowly", &[Traffic::Calm], None),
         ("policy-within", enforce, &[Traffic::Calm], None),
         ("policy-tripped", enforce, &[Traffic::Calm, Traffic::Dear], None),
         ("policy-trial", enforce, &[Traffic::Calm, Traffic::Dear, Traffic::Wait], None),
