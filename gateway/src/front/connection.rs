@@ -27,12 +27,9 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    pin,
-};
+use tokio::{net::TcpStream, pin};
 use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tower::{Service, ServiceExt as _};
 
 use super::{
@@ -58,6 +55,10 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// A client's socket, plain or encrypted. One type, because the code of a connection contains that of all requests, and
+/// two would make the program half as large again; boxed, so that a plain connection does not carry the size of TLS.
+type Socket = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
 /// Serves one connection to its end.
 pub(super) async fn serve<S, B>(socket: TcpStream, service: S, limits: Limits, closing: Closing)
 where
@@ -72,8 +73,8 @@ where
     };
     let ended = match first {
         // Boxed, so that the many HTTP/1.1 tasks do not carry the size of an h2 one.
-        Ok(Ok(true)) => Box::pin(serve_http2(socket, service, limits, closing)).await,
-        Ok(Ok(false)) => serve_http1(socket, service, limits, closing).await,
+        Ok(Ok(true)) => Box::pin(serve_http2(Either::Left(socket), service, limits, closing)).await,
+        Ok(Ok(false)) => serve_http1(Either::Left(socket), service, limits, closing).await,
         Ok(Err(_)) | Err(_) => return,
     };
     if let Err(error) = ended {
@@ -98,7 +99,9 @@ pub(super) async fn serve_encrypted<S, B>(
         () = silent(&closing) => return,
     };
     let Some(socket) = socket else { return };
-    let ended = if socket.get_ref().1.alpn_protocol() == Some(H2) {
+    let h2 = socket.get_ref().1.alpn_protocol() == Some(H2);
+    let socket = Either::Right(Box::new(socket));
+    let ended = if h2 {
         Box::pin(serve_http2(socket, service, limits, closing)).await
     } else {
         serve_http1(socket, service, limits, closing).await
@@ -127,9 +130,8 @@ async fn speaks_h2(socket: &TcpStream) -> std::io::Result<bool> {
     }
 }
 
-async fn serve_http1<T, S, B>(socket: T, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
+async fn serve_http1<S, B>(socket: Socket, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
 where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
@@ -153,9 +155,8 @@ where
     drive(connection, http1::Connection::graceful_shutdown, &closing, lookout, Some(handover)).await
 }
 
-async fn serve_http2<T, S, B>(socket: T, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
+async fn serve_http2<S, B>(socket: Socket, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
 where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,

@@ -110,6 +110,7 @@ impl Dialer {
             None => self.encrypt(self.pass(proxy, socket).await?, streams).await,
             Some(tls) => {
                 let socket = tls.shake(socket).await.map_err(|error| self.no_way(proxy, &error))?;
+                let socket: Encrypted = Box::new(socket);
                 self.encrypt(self.pass(proxy, socket).await?, streams).await
             }
         }
@@ -149,11 +150,9 @@ impl Dialer {
             .shake(socket)
             .await
             .map_err(|error| UpstreamError::Tls { host: self.host(), source: Arc::new(error) })?;
-        if socket.get_ref().1.alpn_protocol() == Some(tls::H2) {
-            handshake_http2(socket, streams).await
-        } else {
-            handshake_http1(socket).await
-        }
+        let h2 = socket.get_ref().1.alpn_protocol() == Some(tls::H2);
+        let socket: Encrypted = Box::new(socket);
+        if h2 { handshake_http2(socket, streams).await } else { handshake_http1(socket).await }
     }
 
     /// The host for messages, and what stands before it.
@@ -165,6 +164,14 @@ impl Dialer {
         })
     }
 }
+
+/// A socket behind TLS, once or twice. One type, because each would bring its own copy of hyper; the call through a
+/// table is nothing beside the cipher.
+type Encrypted = Box<dyn Stream>;
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 async fn handshake_http1<T>(socket: T) -> Result<Connection, UpstreamError>
 where
@@ -183,9 +190,8 @@ where
     Ok(Connection { sender: Sender::Http1(sender), driver: Box::pin(driver) })
 }
 
-async fn handshake_http2<T, F>(socket: T, streams: F) -> Result<Connection, UpstreamError>
+async fn handshake_http2<F>(socket: Encrypted, streams: F) -> Result<Connection, UpstreamError>
 where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     F: Fn(usize) + Send + Unpin + 'static,
 {
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
@@ -208,11 +214,8 @@ where
 }
 
 /// Drives an h2 connection and tells the pool how many streams the peer allows.
-struct Http2Driver<T, F>
-where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    connection: http2::Connection<TokioIo<T>, Body, TokioExecutor>,
+struct Http2Driver<F> {
+    connection: http2::Connection<TokioIo<Encrypted>, Body, TokioExecutor>,
     streams: F,
     seen: usize,
     /// hyper reads SETTINGS in a task of its own and wakes nobody for them, so they are looked for until they are there.
@@ -220,9 +223,8 @@ where
     looks: u32,
 }
 
-impl<T, F> Future for Http2Driver<T, F>
+impl<F> Future for Http2Driver<F>
 where
-    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     F: Fn(usize) + Unpin + Send,
 {
     type Output = ();
