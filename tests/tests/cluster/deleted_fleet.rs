@@ -7,7 +7,7 @@ use crate::{
 
 #[tokio::test]
 async fn a_fleet_deleted_by_hand_is_made_again_with_all_its_children_while_routes_name_it() {
-    let team = Team::new("deleted");
+    let team = Team::new("fleet-deleted");
     let _operator = Installation::of(&team, 1, &[]);
     team.provider();
     team.apply(&team.route("only", ""));

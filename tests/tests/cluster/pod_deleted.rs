@@ -11,7 +11,7 @@ use crate::{
 
 #[tokio::test]
 async fn a_deleted_gateway_finishes_its_streams_while_another_takes_its_place() {
-    let team = Team::new("deleted");
+    let team = Team::new("pod-deleted");
     let _operator = Installation::of(&team, 1, &["fleetDefaults.drain.endpointDelay=10s"]);
     busy_team(&team, "default").await;
     let load = Load::start(&team, "default").await;

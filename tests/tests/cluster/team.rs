@@ -44,6 +44,15 @@ impl Team {
     pub(crate) fn provider(&self) {
         self.apply(PROVIDER);
         self.kubectl(&["rollout", "status", "deployment/provider", "--timeout=90s"]);
+        // A Service leads to ready pods up to a second after they are ready.
+        let address = self.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
+        let output = Command::new(root().join("tests/cluster/exec"))
+            .args(["curl", "--silent", "--show-error", "--fail", "--output", "/dev/null"])
+            .args(["--retry", "60", "--retry-delay", "1", "--retry-connrefused"])
+            .arg(format!("http://{address}:8000/__sim/stats"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// A route to the scripted provider; `more` are further lines of its spec.
