@@ -148,6 +148,8 @@ async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_
     behave(&team, SLOW);
     cohorts(&team, "Suspended", "Active").await;
     told(&team, "HedgingSuspended").await;
+    // What was decided is written before what is told of it.
+    team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "True", "ExtraSpendExceeded"]).await;
     let during = (columns(&team), description(&team));
     behave(&team, QUICK);
     compare("trip/during.txt", &during.0);
