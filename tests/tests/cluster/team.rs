@@ -48,7 +48,7 @@ impl Team {
         let address = self.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
         let output = Command::new(root().join("tests/cluster/exec"))
             .args(["curl", "--silent", "--show-error", "--fail", "--output", "/dev/null"])
-            .args(["--retry", "60", "--retry-delay", "1", "--retry-connrefused"])
+            .args(["--retry", "60", "--retry-delay", "1", "--retry-all-errors"])
             .arg(format!("http://{address}:8000/__sim/stats"))
             .output()
             .unwrap();
