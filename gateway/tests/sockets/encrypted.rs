@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -26,7 +25,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::{peer::route, within};
+use crate::{get, peer::route, within};
 
 const LISTING: &str = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -168,16 +167,6 @@ fn whole(answer: &str) -> bool {
     head.lines().any(|line| line.strip_prefix("content-length: ") == Some(&body.len().to_string()))
 }
 
-/// What the admin port says of a path.
-async fn admin(address: SocketAddr, path: &str) -> String {
-    let mut socket = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-    socket.write_all(request.as_bytes()).await.unwrap();
-    let mut text = String::new();
-    within(socket.read_to_string(&mut text)).await.unwrap();
-    text
-}
-
 #[tokio::test]
 async fn one_port_speaks_both_protocols_in_both_versions_of_tls() {
     let stand = Stand::start(Limits::default()).await;
@@ -282,7 +271,7 @@ async fn before_its_first_good_pair_a_pod_is_not_ready_and_says_why() {
     })
     .await;
     assert_eq!((report.served.as_str(), report.missing.len()), ("", 2));
-    let ready = admin(stand.running.admin_address, "/readyz").await;
+    let ready = get(stand.running.admin_address, "/readyz").await;
     assert!(ready.starts_with("HTTP/1.1 503 "), "{ready}");
     assert!(
         ready.ends_with("not ready: no certificate: secrets/cert: tls.crt and tls.key missing or empty\n"),
@@ -295,7 +284,7 @@ async fn before_its_first_good_pair_a_pod_is_not_ready_and_says_why() {
     fs::write(stand.secret().join("tls.crt"), chain).unwrap();
     fs::write(stand.secret().join("tls.key"), key).unwrap();
     within(stand.running.ready()).await;
-    assert!(admin(stand.running.admin_address, "/readyz").await.starts_with("HTTP/1.1 200 "));
+    assert!(get(stand.running.admin_address, "/readyz").await.starts_with("HTTP/1.1 200 "));
     ask(&mut stand.connect().await.0).await;
 }
 

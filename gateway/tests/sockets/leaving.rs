@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use crate::{
+    get,
     peer::{listen, read_request, route},
     within,
 };
@@ -80,15 +81,6 @@ async fn streaming(running: &Running, listener: &TcpListener) -> (TcpStream, Tcp
     })
     .await;
     (client, provider, seen)
-}
-
-async fn get(address: std::net::SocketAddr, path: &str) -> String {
-    let mut socket = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-    socket.write_all(request.as_bytes()).await.unwrap();
-    let mut text = String::new();
-    within(socket.read_to_string(&mut text)).await.unwrap();
-    text
 }
 
 #[tokio::test]

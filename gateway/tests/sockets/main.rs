@@ -16,11 +16,26 @@ mod upstream_http1;
 mod upstream_http2;
 mod upstream_refusals;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, net::SocketAddr, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 /// Nothing here takes longer unless it is broken.
 const BOUND: Duration = Duration::from_secs(20);
 
 async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(BOUND, future).await.expect("still waiting after the bound")
+}
+
+/// The whole answer to a GET, head and body.
+async fn get(address: SocketAddr, path: &str) -> String {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    within(socket.read_to_string(&mut text)).await.unwrap();
+    text
 }

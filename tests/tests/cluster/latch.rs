@@ -7,15 +7,6 @@ use crate::{
     team::{SOON, Team, until},
 };
 
-async fn cohort(team: &Team, state: &str) -> Value {
-    until(&format!("the cohort to be {state}"), SOON, async || {
-        let policy = team.ours("hedgepolicies", "chat").await?;
-        let cohort = policy["status"]["cohorts"].as_array()?.first()?.clone();
-        (cohort["state"] == state).then_some(cohort)
-    })
-    .await
-}
-
 #[tokio::test]
 async fn a_held_cohort_stays_held_over_a_restart_of_the_operator_until_somebody_resumes_it() {
     let team = Team::new("latch");
@@ -23,11 +14,11 @@ async fn a_held_cohort_stays_held_over_a_restart_of_the_operator_until_somebody_
     team.provider();
     team.apply(&team.route("only", ""));
     team.apply(POLICY);
-    let ramping = cohort(&team, "Ramping").await;
+    let ramping = team.cohort("Ramping").await;
 
     let hold = "hedgerow.dev/suspend.stream=2100-01-01T00:00:00Z";
     team.kubectl(&["annotate", "hp", "chat", hold, "--field-manager=hedgerow-resume"]);
-    let held = cohort(&team, "Suspended").await;
+    let held = team.cohort("Suspended").await;
     assert!(held["transition"].as_i64() > ramping["transition"].as_i64());
     assert_eq!(held["hold"]["until"], "2100-01-01T00:00:00Z");
     // The Event is the last that is written at a decision.
@@ -48,7 +39,7 @@ async fn a_held_cohort_stays_held_over_a_restart_of_the_operator_until_somebody_
     until("the new operator to lead", SOON, async || (!operator.leader().is_empty()).then_some(())).await;
     team.kubectl(&["patch", "hp", "chat", "--type=merge", "--patch", r#"{"spec":{"holdoutPercent":7}}"#]);
     team.condition("hedgepolicies", "chat", ["Programmed", "True", "Programmed"]).await;
-    let after = cohort(&team, "Suspended").await;
+    let after = team.cohort("Suspended").await;
     for field in ["transition", "since", "hold", "message"] {
         assert_eq!(held[field], after[field], "{field}");
     }
@@ -60,7 +51,7 @@ async fn a_held_cohort_stays_held_over_a_restart_of_the_operator_until_somebody_
         "hedgerow.dev/resume.stream=now",
         "--field-manager=hedgerow-resume",
     ]);
-    let resumed = cohort(&team, "Ramping").await;
+    let resumed = team.cohort("Ramping").await;
     assert_eq!(resumed["lastHandledResume"], "now");
     assert!(resumed["hold"].is_null());
 }

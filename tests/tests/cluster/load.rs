@@ -116,8 +116,7 @@ fn answers(address: &str) -> bool {
 /// A provider whose answers take two to eight seconds, and what a fleet needs for fifty of them: two routes to it, a policy
 /// that hedges, and a lane that lets all of them in even through one pod.
 pub(crate) async fn busy_team(team: &Team, fleet: &str) {
-    team.apply(PROVIDER);
-    team.kubectl(&["rollout", "status", "deployment/provider", "--timeout=90s"]);
+    team.provider_with(&[PROFILE]);
     let gateway = format!("  gateway: {fleet}\n");
     for name in ["near", "far"] {
         team.apply(&team.route(&format!("{fleet}-{name}"), &gateway));
@@ -127,31 +126,7 @@ pub(crate) async fn busy_team(team: &Team, fleet: &str) {
     crate::right::right_within(team, Instant::now(), SOON).await;
 }
 
-const PROVIDER: &str = r#"
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: provider}
-spec:
-  selector: {matchLabels: {app: provider}}
-  template:
-    metadata: {labels: {app: provider}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-        - name: provider
-          image: hedgerow-sim:0.1.0
-          imagePullPolicy: IfNotPresent
-          args:
-            - provider
-            - --listen=0.0.0.0:8000
-            - --profile
-            - '{"firstToken":{"lognormal":{"medianMs":300,"sigma":0.3}},"gap":{"fixed":{"ms":200}},"outputTokens":{"min":10,"max":40}}'
----
-apiVersion: v1
-kind: Service
-metadata: {name: provider}
-spec: {selector: {app: provider}, ports: [{port: 8000}]}
-"#;
+const PROFILE: &str = r#"--profile={"firstToken":{"lognormal":{"medianMs":300,"sigma":0.3}},"gap":{"fixed":{"ms":200}},"outputTokens":{"min":10,"max":40}}"#;
 
 const POLICY: &str = "
 apiVersion: hedgerow.dev/v1alpha1

@@ -1,22 +1,9 @@
 //! The only route gets another name, which Git does as apply and delete, in either order.
 
-use serde_json::Value;
-
 use crate::{
     installation::Installation,
     team::{SOON, Team, until},
 };
-
-/// What clients and streams depend on.
-async fn identity(team: &Team) -> [Value; 3] {
-    let deployment = team.get("apps/v1", "deployments", "hedgerow-default").await.unwrap();
-    let service = team.get("v1", "services", "hedgerow-default").await.unwrap();
-    [
-        deployment["metadata"]["uid"].clone(),
-        service["metadata"]["uid"].clone(),
-        service["spec"]["clusterIP"].clone(),
-    ]
-}
 
 #[tokio::test]
 async fn renaming_the_only_route_keeps_deployment_and_service_with_the_operator_up_or_down() {
@@ -25,19 +12,19 @@ async fn renaming_the_only_route_keeps_deployment_and_service_with_the_operator_
     team.provider();
     team.apply(&team.route("first", ""));
     team.answered().await;
-    let before = identity(&team).await;
+    let before = team.identity().await;
 
     team.kubectl(&["delete", "proute", "first"]);
     team.apply(&team.route("second", ""));
     team.condition("providerroutes", "second", ["Programmed", "True", "Programmed"]).await;
-    assert_eq!(identity(&team).await, before);
+    assert_eq!(team.identity().await, before);
 
     operator.scale(0);
     team.apply(&team.route("third", ""));
     team.kubectl(&["delete", "proute", "second"]);
     operator.scale(1);
     team.condition("providerroutes", "third", ["Programmed", "True", "Programmed"]).await;
-    assert_eq!(identity(&team).await, before);
+    assert_eq!(team.identity().await, before);
     team.answered().await;
 }
 

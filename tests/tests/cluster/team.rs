@@ -42,7 +42,13 @@ impl Team {
 
     /// Starts a scripted provider, which routes reach as `http://provider.NAMESPACE.svc.cluster.local:8000`.
     pub(crate) fn provider(&self) {
-        self.apply(PROVIDER);
+        self.provider_with(&[]);
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn provider_with(&self, more: &[&str]) {
+        let arguments = [&["provider", "--listen=0.0.0.0:8000"], more].concat();
+        self.apply(&PROVIDER.replace("ARGUMENTS", &serde_json::to_string(&arguments).unwrap()));
         self.kubectl(&["rollout", "status", "deployment/provider", "--timeout=90s"]);
         // A Service leads to ready pods up to a second after they are ready.
         let address = self.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
@@ -87,6 +93,27 @@ impl Team {
             (now && condition["status"] == status && condition["reason"] == reason).then(|| condition.clone())
         })
         .await
+    }
+
+    /// The first cohort of the policy `chat`, once it is in a state.
+    pub(crate) async fn cohort(&self, state: &str) -> Value {
+        until(&format!("the cohort to be {state}"), SOON, async || {
+            let policy = self.ours("hedgepolicies", "chat").await?;
+            let cohort = policy["status"]["cohorts"].as_array()?.first()?.clone();
+            (cohort["state"] == state).then_some(cohort)
+        })
+        .await
+    }
+
+    /// What clients and streams of the fleet `default` depend on: the Deployment, the Service and its address.
+    pub(crate) async fn identity(&self) -> [Value; 3] {
+        let deployment = self.get("apps/v1", "deployments", "hedgerow-default").await.unwrap();
+        let service = self.get("v1", "services", "hedgerow-default").await.unwrap();
+        [
+            deployment["metadata"]["uid"].clone(),
+            service["metadata"]["uid"].clone(),
+            service["spec"]["clusterIP"].clone(),
+        ]
     }
 
     /// Names, uids and restarts of the gateway pods that are to stay.
@@ -182,7 +209,7 @@ spec:
         - name: provider
           image: hedgerow-sim:0.1.0
           imagePullPolicy: IfNotPresent
-          args: [provider, --listen, '0.0.0.0:8000']
+          args: ARGUMENTS
 ---
 apiVersion: v1
 kind: Service

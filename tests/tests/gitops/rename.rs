@@ -1,19 +1,6 @@
 //! The only route gets another name in one commit: Flux applies the new one and prunes the old one.
 
-use serde_json::Value;
-
 use crate::{delivery::Delivery, installation::Installation, team::Team};
-
-/// What clients and streams depend on.
-async fn identity(team: &Team) -> [Value; 3] {
-    let deployment = team.get("apps/v1", "deployments", "hedgerow-default").await.unwrap();
-    let service = team.get("v1", "services", "hedgerow-default").await.unwrap();
-    [
-        deployment["metadata"]["uid"].clone(),
-        service["metadata"]["uid"].clone(),
-        service["spec"]["clusterIP"].clone(),
-    ]
-}
 
 #[tokio::test]
 async fn renaming_the_only_route_in_one_commit_keeps_deployment_service_and_address() {
@@ -24,12 +11,12 @@ async fn renaming_the_only_route_in_one_commit_keeps_deployment_service_and_addr
     let [first, second] = ["first", "second"].map(|name| team.route(name, ""));
     delivery.ready(&delivery.commit("the only route", &[("route", Some(&first))])).await;
     team.answered().await;
-    let (before, pods) = (identity(&team).await, team.pods().await);
+    let (before, pods) = (team.identity().await, team.pods().await);
 
     delivery.ready(&delivery.commit("another name", &[("route", Some(&second))])).await;
     assert!(team.ours("providerroutes", "first").await.is_none());
     team.condition("providerroutes", "second", ["Programmed", "True", "Programmed"]).await;
-    assert_eq!(identity(&team).await, before);
+    assert_eq!(team.identity().await, before);
     assert_eq!(team.pods().await, pods, "no pod restarts for a name");
     team.answered().await;
 }
