@@ -129,16 +129,14 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     Outcome { standing, decision, windows, evaluation, problems: wanted.unreadable }
 }
 
-/// Data from before this moment does not count: it led to the last trip, is from before the trial, or is of hedges that
-/// were only counted while the cohort was observed, and so could not win.
+/// Data from before this moment does not count. While hedges are sent, that is when they began to be: what came before led
+/// to the last trip, was booked late by races from before it, or is of hedges that were only counted and could not win.
 fn horizon(standing: &Standing) -> Moment {
-    let latch = &standing.latch;
-    if latch.state == State::Trial {
-        return latch.since;
+    if standing.latch.hedging() {
+        return standing.hedging_since.unwrap_or(Moment::ZERO);
     }
     let bucket = Duration::from_secs(BUCKET_SECONDS);
-    let tripped = standing.tripped_at.last().map(|at| *at + bucket);
-    tripped.max(standing.enforced_since).unwrap_or(Moment::ZERO)
+    standing.tripped_at.last().map_or(Moment::ZERO, |at| *at + bucket)
 }
 
 fn judge(
@@ -222,12 +220,8 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
         standing.trips = standing.trips.saturating_add(1);
         standing.evidence = evidence::list(scene);
     }
-    let began = matches!(transition.to, State::Ramping | State::Active);
-    let enforced = began && matches!(transition.from, State::Observing | State::Disabled);
-    if enforced {
-        standing.enforced_since = Some(facts.now);
-    }
-    if enforced || transition.to == State::Trial {
+    if transition.to.hedges() && !transition.from.hedges() {
+        standing.hedging_since = Some(facts.now);
         standing.base = Base::at(facts.states.iter().copied(), facts.key, facts.now);
     }
     let reason = evidence::reason(transition, standing.reason);

@@ -175,6 +175,20 @@ fn a_trial_is_judged_by_its_own_traffic_and_lets_hedging_back_in() {
 }
 
 #[test]
+fn what_races_from_before_a_trip_book_late_does_not_count_after_the_trial() {
+    let mut bench = Bench::tripped();
+    bench.ring.push(bucket(bench.now / 10 * 10, 60, 50));
+    assert_eq!(bench.look(6).decision.expect("trial").to, State::Trial);
+    bench.ring.pop();
+    bench.ring.push(bucket(bench.now / 10 * 10, 100, 51));
+    let back = bench.look(5).decision.expect("re-armed");
+    assert_eq!(back.to, State::Active, "{back:?}");
+    let outcome = bench.look(1);
+    assert!(outcome.decision.is_none(), "{:?}", outcome.decision);
+    assert_eq!((outcome.windows.long.originals, outcome.windows.long.hedges), (40, 1));
+}
+
+#[test]
 fn a_trial_that_fails_suspends_for_twice_as_long() {
     let mut bench = Bench::tripped();
     bench.look(6);

@@ -39,10 +39,10 @@ pub struct Standing {
     pub trips: u32,
     /// Trips of the last 24 h.
     pub tripped_at: Vec<Moment>,
-    /// What the bucket in which the trial or the hedging began held by then.
+    /// What the bucket in which hedging began held by then.
     pub base: Base,
-    /// Since when hedges are sent and no longer only counted; none = not known to have been otherwise.
-    pub enforced_since: Option<Moment>,
+    /// Since when hedges are sent, trial and ramp included; none = not known to have been otherwise.
+    pub hedging_since: Option<Moment>,
     /// Since when a signal's short window, with enough data, has been on the wrong side of its limit without a break.
     pub over_since: BTreeMap<Signal, Moment>,
 }
@@ -86,7 +86,7 @@ impl Standing {
             trips,
             tripped_at,
             base: Base::default(),
-            enforced_since: matches!(state, State::Ramping | State::Active).then_some(latch_since),
+            hedging_since: state.hedges().then_some(latch_since),
             over_since: BTreeMap::new(),
         }
     }
