@@ -11,7 +11,7 @@ use hedgerow_sim::{
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::script::{ORDERED_JSON_MS, Rates};
+use super::script::{JSON_SLOWDOWN, Rates};
 
 /// Public models of the demo's routes.
 const STREAM_MODEL: &str = "demo-chat";
@@ -20,9 +20,6 @@ const BATCH_MODEL: &str = "demo-batch";
 
 /// Length of a complete answer.
 const JSON_TOKENS: u32 = 2;
-
-/// Prefix of the classes whose prompts order a time.
-const SLOW_JSON: &str = "slow-json-";
 
 /// Running traffic.
 pub(crate) struct Traffic {
@@ -33,22 +30,20 @@ impl Traffic {
     /// Starts with nothing arriving; [`Traffic::set`] opens the tap.
     pub(crate) fn start(gateway: SocketAddr, seed: u64) -> (Self, UnboundedReceiver<Outcome>) {
         let silent = |class| (class, Arrivals::Poisson { rps: 0.0 });
-        let json = |name: &str, first_token_ms| {
+        let json = |name: &str, slowdown| {
             // Short answers: a complete answer can only be raced for as long as it is not mostly generation.
-            let order = Marker { first_token_ms, tokens: Some(JSON_TOKENS), ..Marker::default() };
+            let order = Marker { slowdown, tokens: Some(JSON_TOKENS), ..Marker::default() };
             TrafficClass {
                 order: order.text(),
                 ..class(name, RequestKind::ChatJson, JSON_MODEL, "interactive")
             }
         };
-        let mut classes = vec![
+        let classes = vec![
             silent(class("chat-stream", RequestKind::ChatStream, STREAM_MODEL, "interactive")),
             silent(json("chat-json", None)),
+            silent(json("slow-json", Some(JSON_SLOWDOWN))),
             silent(class("batch", RequestKind::ChatStream, BATCH_MODEL, "batch")),
         ];
-        for (index, ms) in ORDERED_JSON_MS.into_iter().enumerate() {
-            classes.push(silent(json(&format!("{SLOW_JSON}{index}"), Some(ms))));
-        }
         let (open, outcomes) = OpenLoop::start(&Target::http1(gateway), classes, seed);
         (Self { open }, outcomes)
     }
@@ -59,9 +54,7 @@ impl Traffic {
         set("chat-stream", rates.stream);
         set("chat-json", rates.json);
         set("batch", rates.batch);
-        for index in 0..ORDERED_JSON_MS.len() {
-            set(&format!("{SLOW_JSON}{index}"), rates.slow_json / ORDERED_JSON_MS.len() as f64);
-        }
+        set("slow-json", rates.slow_json);
     }
 
     /// No new arrivals; returns when everything under way has ended.

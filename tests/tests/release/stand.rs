@@ -165,8 +165,15 @@ impl Stand {
             self.kubectl(&[&["delete", "--timeout=60s"], &ours[..]].concat());
         }
         let wait = ["--ignore-not-found", "--timeout=120s"];
-        self.kubectl(&[&["delete", "namespace", "--selector=scenario=release"], &wait[..]].concat());
-        self.kubectl(&[&["delete", "namespace", SYSTEM, TEAM], &wait[..]].concat());
+        let made = self.kubectl(&["get", "namespaces", "--selector=scenario=release", "--output=name"]);
+        let made = made.lines().filter_map(|name| name.strip_prefix("namespace/"));
+        for namespace in made.chain([SYSTEM, TEAM]) {
+            // A namespace that still has pods is looked at again only after half of their grace, minutes for a gateway;
+            // deleted by themselves they are gone in seconds.
+            let pods = ["delete", "deployments,pods", "--all", "--namespace", namespace];
+            self.kubectl(&[&pods, &wait[..]].concat());
+            self.kubectl(&[&["delete", "namespace", namespace], &wait[..]].concat());
+        }
         self.kubectl(&[&["delete", "clusterrolebinding", "hedgerow-foreign"], &wait[..]].concat());
     }
 }

@@ -18,6 +18,9 @@ pub struct Marker {
     /// Milliseconds to the first token, as they are: load does not change them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<f64>,
+    /// Factor on the first-token time that is drawn; without effect beside `firstTokenMs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
     /// Milliseconds between tokens, as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_ms: Option<f64>,
@@ -90,6 +93,7 @@ impl Marker {
         *self = Self {
             provider: None,
             first_token_ms: other.first_token_ms.or(keep.first_token_ms),
+            slowdown: other.slowdown.or(keep.slowdown),
             gap_ms: other.gap_ms.or(keep.gap_ms),
             headers_percent: other.headers_percent.or(keep.headers_percent),
             tokens: other.tokens.or(keep.tokens),

@@ -17,8 +17,10 @@ use super::{
     story::{Point, Story},
 };
 
-/// Guardrail limits of `crds/examples/demo/demo.yaml`, in percent.
+/// Where the guardrails of a cohort trip, in percent.
 pub struct Limits {
+    /// Which cohort.
+    pub cohort: String,
     /// Duplicate rate that trips.
     pub duplicates: f64,
     /// Extra spend that trips.
@@ -26,15 +28,26 @@ pub struct Limits {
 }
 
 /// The page.
-pub fn html(story: &Story, limits: &Limits) -> String {
+pub fn html(story: &Story, limits: &[Limits]) -> String {
     let mut figures = vec![latency(story), distribution(story)];
-    figures.push(rate(story, "Duplicates", "hedges per 100 requests", limits.duplicates, |cohort| {
-        cohort.duplicates
-    }));
-    figures.push(rate(story, "Extra spend", "extra spend in percent", limits.extra, |cohort| cohort.extra));
+    let duplicates = thresholds(limits, |limits| limits.duplicates);
+    figures
+        .push(rate(story, "Duplicates", "hedges per 100 requests", duplicates, |cohort| cohort.duplicates));
+    let extra = thresholds(limits, |limits| limits.extra);
+    figures.push(rate(story, "Extra spend", "extra spend in percent", extra, |cohort| cohort.extra));
     figures.push(routing(story));
     figures.extend(lanes(story));
     page::page(story, &figures)
+}
+
+/// One line where all cohorts have the same limit, else one for each.
+fn thresholds(limits: &[Limits], value: fn(&Limits) -> f64) -> Vec<(String, f64)> {
+    match limits {
+        [first, others @ ..] if others.iter().all(|other| value(other).total_cmp(&value(first)).is_eq()) => {
+            vec![("limit".to_owned(), value(first))]
+        }
+        _ => limits.iter().map(|limits| (format!("limit of {}", limits.cohort), value(limits))).collect(),
+    }
 }
 
 fn scenes(story: &Story) -> Vec<(String, f64)> {
@@ -106,7 +119,7 @@ fn rate(
     story: &Story,
     title: &'static str,
     y: &'static str,
-    limit: f64,
+    thresholds: Vec<(String, f64)>,
     value: fn(&super::story::CohortPoint) -> Option<f64>,
 ) -> Figure {
     let names = story
@@ -135,7 +148,7 @@ fn rate(
         x: "time in s",
         y,
         series: lines.collect(),
-        thresholds: vec![("limit".to_owned(), limit)],
+        thresholds,
         moments: scenes(story),
         shaded: suspended,
         logarithmic: false,

@@ -45,9 +45,21 @@ fn story() -> Story {
     story
 }
 
+fn limits() -> Vec<Limits> {
+    let limits = |cohort: &str, duplicates| Limits { cohort: cohort.into(), duplicates, extra: 6.0 };
+    vec![limits("chat-stream", 8.0), limits("chat-json", 90.0)]
+}
+
+#[test]
+fn cohorts_with_the_same_limit_share_a_line() {
+    assert_eq!(thresholds(&limits(), |limits| limits.extra), [("limit".to_owned(), 6.0)]);
+    let own = thresholds(&limits(), |limits| limits.duplicates);
+    assert_eq!(own, [("limit of chat-stream".to_owned(), 8.0), ("limit of chat-json".to_owned(), 90.0)]);
+}
+
 #[test]
 fn the_page_is_self_contained_and_escapes_what_it_was_told() {
-    let html = html(&story(), &Limits { duplicates: 8.0, extra: 6.0 });
+    let html = html(&story(), &limits());
     assert!(html.contains("chat-json &lt;suspended&gt;"));
     assert_eq!(html.matches("<svg ").count(), 6, "a picture each, but for the lane that was not measured");
     for outside in ["http://", "https://", "<script", "src="] {
@@ -64,6 +76,6 @@ fn spans_without_hedging_are_shaded_from_trip_to_return() {
 
 #[test]
 fn an_empty_story_is_a_page_too() {
-    let html = html(&Story::default(), &Limits { duplicates: 8.0, extra: 6.0 });
+    let html = html(&Story::default(), &limits());
     assert!(html.contains("nothing was measured") && html.ends_with("</html>\n"));
 }

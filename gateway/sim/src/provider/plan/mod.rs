@@ -92,6 +92,7 @@ pub(crate) fn decide(profile: &Profile, ask: &Ask, running: u32, own: &mut Rng, 
         return Plan::Refuse(refusal);
     }
     let (slow_first, slow_gap) = profile.load.map_or((1.0, 1.0), |load| load.factors(running));
+    let slow_first = slow_first * order.slowdown.unwrap_or(1.0).max(0.0);
     let first_token = order.first_token_ms.map_or_else(|| scale(first, slow_first), millis);
     let planned = order.tokens.unwrap_or(drawn_tokens);
     let tokens = ask.max_tokens.map_or(planned, |most| planned.min(most));
