@@ -10,6 +10,8 @@ use hedgerow_config::{
     state::{CohortCounters, SpendState},
 };
 
+use super::spent::Spent;
+
 /// Counters that can be added and subtracted field by field.
 pub(crate) trait Counting: Sized {
     /// Adds another pod's counters.
@@ -97,6 +99,7 @@ fields!(CohortCounters {
     extra_by_route,
 });
 
+fields!(Spent { cost, without, lost, retries, estimated });
 fields!(SpendState { total, winners, losers, retries, estimated });
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod object;
 pub mod order;
 mod permission;
 pub mod snapshot;
+pub mod spent;
 pub mod tenancy;
 pub mod upstream;
 pub mod validate;

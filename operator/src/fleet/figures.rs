@@ -5,33 +5,18 @@ use std::{collections::BTreeMap, time::Duration};
 use hedgerow_config::{
     FleetFile,
     fleet_file::{self, LaneMean},
-    state::CohortCounters,
 };
 use hedgerow_policy::time::Moment;
 
 use super::Memory;
-use crate::domain::counting::Counting as _;
-
-/// Seconds of a day; days are UTC.
-const DAY: u64 = 86_400;
 
 impl Memory {
     /// Brings the figures up to date after a round of readings.
     pub fn digest_readings(&mut self, now: Moment) {
         self.recent.observe(self.store.counted(), self.store.in_flight(now), now);
         self.trail.observe(self.store.counted(), now);
-        let today = now.as_secs() / DAY;
-        if self.day.0 != today {
-            let cohorts = self.store.counted().cohorts.iter();
-            self.day = (today, cohorts.map(|(name, cohort)| (name.clone(), cohort.total.clone())).collect());
-        }
-    }
-
-    /// What happened to a cohort since midnight UTC, or since the start if that was later.
-    pub fn today(&self, cohort: &str) -> CohortCounters {
-        let Some(now) = self.store.counted().cohorts.get(cohort) else { return CohortCounters::default() };
-        let base = self.day.1.get(cohort);
-        base.and_then(|base| now.total.minus(base)).unwrap_or_else(|| now.total.clone())
+        let states = self.store.lives().map(|life| &life.state);
+        self.history.observe(states, self.store.counted(), now);
     }
 
     /// Delay in force by the primary's route: the longest of its cells.

@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 
 use hedgerow_config::State;
 use hedgerow_crds::{Kind, v1alpha1::hedge_policy::CohortStatus};
-use hedgerow_policy::{guardrail::Latch, time::Moment};
+use hedgerow_policy::{
+    guardrail::{Context, Latch},
+    time::Moment,
+};
 
 use super::Memory;
 use crate::domain::{
     CohortKey, Policy, decision,
-    guardrail::{Decision, Facts, Standing, decide, rules},
+    guardrail::{Decision, Facts, Measured, Standing, decide, rules},
 };
+
+/// Recent samples below which their median says nothing.
+const MEDIAN_SAMPLES: f64 = 50.0;
 
 /// What one round gave.
 #[derive(Debug, Default)]
@@ -68,6 +74,9 @@ impl Memory {
                 }
                 let states: Vec<&State> = self.store.lives().map(|life| &life.state).collect();
                 let fleet_spec = Some(self.snapshot.spec());
+                let fresh = Standing::default();
+                let standing = self.standings.get(&key).unwrap_or(&fresh);
+                let measured = self.measured(&key.cohort, standing);
                 let facts = Facts {
                     fleet: &self.name,
                     key: &key,
@@ -76,13 +85,12 @@ impl Memory {
                     annotations: &annotations,
                     states: &states,
                     seen: self.store.present(now).next().is_some(),
-                    lost_today: self.today(&key.cohort).cost_lost,
+                    measured: &measured,
                     p95: &p95,
                     command,
                     now,
                 };
-                let fresh = Standing::default();
-                let mut outcome = decide(self.standings.get(&key).unwrap_or(&fresh), &facts);
+                let mut outcome = decide(standing, &facts);
                 round.decisions.extend(outcome.decision.take());
                 round.problems.append(&mut outcome.problems);
                 self.standings.insert(key.clone(), outcome.standing.clone());
@@ -91,6 +99,23 @@ impl Memory {
         }
         self.outcomes.retain(|key, _| self.standings.contains_key(key));
         round
+    }
+
+    /// What the pods' rings do not hold.
+    fn measured(&self, cohort: &str, standing: &Standing) -> Measured {
+        let counted = self.store.counted();
+        let from = standing.hedging_since.unwrap_or(Moment::ZERO);
+        let now = self.recent.without_hedging(Some(cohort));
+        let median = now.p50.filter(|_| now.samples >= MEDIAN_SAMPLES);
+        Measured {
+            past: self.history.past(cohort, counted),
+            context: Context {
+                error_baseline: self.history.error_rate(cohort),
+                median: median.zip(self.history.median(cohort)),
+                tail_gain: self.history.tail_gain(cohort, counted, from),
+                spent_today: self.history.today(cohort).lost.0,
+            },
+        }
     }
 
     /// Whether another policy has the cohort, or its policy is not in force.

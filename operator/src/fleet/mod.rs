@@ -8,15 +8,17 @@
 //! It refuses to read or write anything: where a configuration goes and where a status comes from is the shells' business.
 
 mod figures;
+pub mod history;
 mod look;
 pub mod report;
 
 use std::collections::BTreeMap;
 
-use hedgerow_config::{GatewayConfig, State, digest::digest, state::CohortCounters};
+use hedgerow_config::{GatewayConfig, State, digest::digest};
 use hedgerow_crds::Kind;
 use hedgerow_policy::time::Moment;
 
+use history::History;
 pub use look::Round;
 
 use crate::{
@@ -53,8 +55,8 @@ pub struct Memory {
     pub standings: BTreeMap<CohortKey, Standing>,
     /// What was measured at the last look, by cohort.
     pub outcomes: BTreeMap<CohortKey, Outcome>,
-    /// UTC day, and where each cohort's counters were when it began.
-    day: (u64, BTreeMap<String, CohortCounters>),
+    /// The day's spend, and what is normal.
+    pub history: History,
 }
 
 /// A configuration that is not in force yet.
@@ -94,7 +96,7 @@ impl Memory {
             trail: Trail::default(),
             standings: BTreeMap::new(),
             outcomes: BTreeMap::new(),
-            day: (0, BTreeMap::new()),
+            history: History::default(),
         }
     }
 

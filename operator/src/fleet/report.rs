@@ -54,7 +54,7 @@ impl Memory {
                 without: self.recent.without_hedging(Some(&key.cohort)),
                 not_hedged: counted.map_or(&no_reasons, |counted| &counted.suppressed),
                 delays,
-                today: self.today(&key.cohort),
+                today: self.history.today(&key.cohort),
             })
         });
         let facts = status::PolicyFacts {

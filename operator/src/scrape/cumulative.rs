@@ -129,7 +129,22 @@ impl Cumulative {
 }
 
 impl CohortCumulative {
-    fn since(&self, earlier: &Self) -> Self {
+    /// First tokens as users saw them.
+    pub fn first_token(&self) -> Percentiles {
+        Percentiles::of(&Decayed::from(&self.users))
+    }
+
+    /// What they would have been with primaries alone.
+    pub fn without_hedging(&self) -> Estimate {
+        let mut strata = Strata::default();
+        for (key, counts) in &self.cells {
+            strata.add(key, &Decayed::from(counts), &[]);
+        }
+        strata.estimate()
+    }
+
+    /// What happened since `earlier`, an older copy of the same store. Anything that fell counts as nothing.
+    pub fn since(&self, earlier: &Self) -> Self {
         Self {
             total: self.total.minus(&earlier.total).unwrap_or_default(),
             suppressed: self.suppressed.minus(&earlier.suppressed).unwrap_or_default(),

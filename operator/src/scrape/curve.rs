@@ -19,6 +19,8 @@ pub struct Percentiles {
     pub p95: Option<Duration>,
     /// 99 % are faster.
     pub p99: Option<Duration>,
+    /// Lower end of the 95 % interval of `p99`.
+    pub p99_low: Option<Duration>,
     /// Effective number of samples.
     pub samples: f64,
 }
@@ -45,7 +47,13 @@ impl Percentiles {
     pub fn of(users: &Decayed) -> Self {
         let curve = Curve::new(users, &[]);
         let at = |p| curve.quantile(p).map(Quantile::bound);
-        Self { p50: at(0.5), p95: at(0.95), p99: at(0.99), samples: curve.effective_samples() }
+        Self {
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            p99_low: curve.interval(0.99).map(|interval| interval.low.bound()),
+            samples: curve.effective_samples(),
+        }
     }
 }
 

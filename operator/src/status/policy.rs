@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_config::{cohort::Mode, gateway::ObjectRef, money::Picos, state::CohortCounters};
+use hedgerow_config::{cohort::Mode, gateway::ObjectRef, money::Picos};
 use hedgerow_crds::{
     condition::{ConditionType, Reason},
     effective,
@@ -25,7 +25,7 @@ use super::{
     pods::Pods,
 };
 use crate::{
-    domain::{Verdict, figure, guardrail::Standing},
+    domain::{Verdict, figure, guardrail::Standing, spent::Spent},
     scrape::{Estimate, Percentiles},
 };
 
@@ -72,8 +72,8 @@ pub struct CohortFacts<'a> {
     pub not_hedged: &'a BTreeMap<String, u64>,
     /// Delay in force by the primary's route.
     pub delays: &'a [(String, Duration)],
-    /// What happened since midnight UTC.
-    pub today: CohortCounters,
+    /// What was spent since midnight UTC.
+    pub today: Spent,
 }
 
 /// The status now.
@@ -280,26 +280,25 @@ fn extra_per_mille(tally: &Tally) -> Option<i32> {
 }
 
 /// What hedging added to spend, in micro-units; negative where it saved.
-fn extra_micros(today: &CohortCounters) -> i64 {
+fn extra_micros(today: &Spent) -> i64 {
     let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
-    micros(today.cost.saturating_sub(today.cost_without))
-        - micros(today.cost_without.saturating_sub(today.cost))
+    micros(today.cost.saturating_sub(today.without)) - micros(today.without.saturating_sub(today.cost))
 }
 
 /// Spend of the policy's cohorts since midnight UTC.
 fn spend(facts: &PolicyFacts<'_>) -> Spend {
-    let sum = |of: &dyn Fn(&CohortCounters) -> Picos| {
+    let sum = |of: &dyn Fn(&Spent) -> Picos| {
         facts.cohorts.iter().map(|cohort| of(&cohort.today)).sum::<Picos>()
     };
     let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
     let (cost, retries, estimated) =
-        (sum(&|today| today.cost), sum(&|today| today.cost_retries), sum(&|today| today.cost_estimated));
+        (sum(&|today| today.cost), sum(&|today| today.retries), sum(&|today| today.estimated));
     let percent = estimated.0.saturating_mul(100).checked_div(cost.0).unwrap_or(0);
     Spend {
         date: figure::timestamp(facts.pods.now).strftime("%Y-%m-%d").to_string(),
         currency: facts.currency.into(),
         total_micros: micros(cost + retries),
-        losers_micros: micros(sum(&|today| today.cost_lost)),
+        losers_micros: micros(sum(&|today| today.lost)),
         retries_micros: micros(retries),
         estimated_percent: i32::try_from(percent.min(100)).unwrap_or(100),
     }

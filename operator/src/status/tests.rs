@@ -7,7 +7,7 @@ use hedgerow_config::{
     cohort::Mode,
     gateway::ObjectRef,
     money::Picos,
-    state::{CohortCounters, CredentialState, LaneState, Rejected, RouteState},
+    state::{CredentialState, LaneState, Rejected, RouteState},
 };
 use hedgerow_crds::{
     Kind,
@@ -23,7 +23,7 @@ use hedgerow_policy::{
 
 use super::*;
 use crate::{
-    domain::{Acceptance, Conflict, Verdict, guardrail::Standing},
+    domain::{Acceptance, Conflict, Verdict, guardrail::Standing, spent::Spent},
     scrape::{Estimate, Percentiles},
 };
 
@@ -252,7 +252,7 @@ fn route_status_of(
 
 fn busy() -> RouteFigures {
     let p95 = Some(Duration::from_millis(1_900));
-    let first_token = Percentiles { p50: p95, p95, p99: p95, samples: 50.0 };
+    let first_token = Percentiles { p50: p95, p95, p99: p95, samples: 50.0, ..Percentiles::default() };
     RouteFigures { first_token, requests: 100, failed: 4 }
 }
 
@@ -407,7 +407,7 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
         standing,
         windows: &windows,
         evaluation: &evaluation,
-        first_token: Percentiles { p50: p99, p95: p99, p99, samples: 900.0 },
+        first_token: Percentiles { p50: p99, p95: p99, p99, samples: 900.0, ..Percentiles::default() },
         without: Estimate {
             p99: without,
             p99_low: without,
@@ -417,12 +417,12 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
         },
         not_hedged: &not_hedged,
         delays: &delays,
-        today: CohortCounters {
+        today: Spent {
             cost: Picos(3_000_000_000),
-            cost_without: Picos(2_000_000_000),
-            cost_lost: Picos(500_000_000),
-            cost_estimated: Picos(300_000_000),
-            ..CohortCounters::default()
+            without: Picos(2_000_000_000),
+            lost: Picos(500_000_000),
+            estimated: Picos(300_000_000),
+            ..Spent::default()
         },
     });
     let facts = PolicyFacts {

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use hedgerow::{
     domain::{
         CohortKey, decision, figure,
-        guardrail::{self, Facts, Standing},
+        guardrail::{self, Facts, Measured, Standing},
+        spent::Spent,
     },
     scrape::{Estimate, Percentiles},
     status::{CohortFacts, PolicyFacts, policy as policy_status},
@@ -82,7 +83,7 @@ fn play(
             annotations: &annotations,
             states: &[state],
             seen: true,
-            lost_today: Picos(0),
+            measured: &Measured::default(),
             p95: &BTreeMap::new(),
             command: " -n team-a",
             now,
@@ -130,7 +131,7 @@ pub(crate) fn policy(stage: &Stage, story: &[Traffic], annotation: Option<&str>)
         without: Estimate::default(),
         not_hedged: &BTreeMap::new(),
         delays: &[],
-        today: CohortCounters::default(),
+        today: Spent::default(),
     };
     let cohorts = if verdict.conflicts.is_empty() { vec![cohort] } else { Vec::new() };
     let facts = PolicyFacts {

@@ -16,7 +16,7 @@
 //! around its threshold this settles at one transition in 10 min at most; the tests hold it to that.
 //!
 //! **Little data.** Below `minRequests` a signal is [`Standing::Insufficient`], which neither trips nor clears. Windows
-//! widen to what the ring holds before they say so.
+//! widen to what the ring holds, and then over sums of the last day, before they say so.
 //!
 //! **Blindness.** Only the operator trips. A pod whose operator has been silent for `blind.after` may act alone
 //! ([`blind`]), since nobody else would.
@@ -42,7 +42,7 @@ pub use ring::{BUCKET, RING, Ring};
 pub use rules::{BlindAction, ErrorRate, Maximum, Ramp, Recovery, Rules, WinRate};
 pub use signal::{Ratio, Signal};
 pub use tally::Tally;
-pub use window::{Windows, windows};
+pub use window::{Past, Windows, widen, windows};
 
 use std::time::Duration;
 

@@ -6,13 +6,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_config::{State as PodState, cohort::Mode, money::Picos, state::BUCKET_SECONDS};
+use hedgerow_config::{State as PodState, cohort::Mode, state::BUCKET_SECONDS};
 use hedgerow_crds::{condition::Reason, v1alpha1::HedgePolicySpec};
 use hedgerow_policy::{
     gate,
     guardrail::{
-        Cause, Context, Evaluation, Hold, Reading, Rules, Signal, Standing as Stands, State, Windows, Wish,
-        evaluate, step, windows,
+        Cause, Context, Evaluation, Hold, Past, Reading, Rules, Signal, Standing as Stands, State, Windows,
+        Wish, evaluate, step, widen, windows,
     },
     time::Moment,
 };
@@ -48,14 +48,23 @@ pub struct Facts<'a> {
     pub states: &'a [&'a PodState],
     /// Whether any pod was read lately. If not, nothing is known and nothing but wishes by hand is acted on.
     pub seen: bool,
-    /// What the cohort's losers have cost since midnight UTC.
-    pub lost_today: Picos,
+    /// What is measured beyond the pods' rings.
+    pub measured: &'a Measured,
     /// 95th percentile of each route's first tokens, recent.
     pub p95: &'a BTreeMap<String, Duration>,
     /// End of the commands in messages: ` --config DIR` or ` -n NAMESPACE`.
     pub command: &'a str,
     /// Unix time.
     pub now: Moment,
+}
+
+/// What is measured beyond the pods' rings of ten minutes.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Sums of up to a day, newest first, for windows that the rings cannot fill.
+    pub past: Vec<Past>,
+    /// What no window holds.
+    pub context: Context,
 }
 
 /// The result of one look.
@@ -103,9 +112,11 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let rules = rules(facts.spec);
     let from = horizon(old);
     let rings = Rings::of(facts.states.iter().copied(), facts.key, from, &old.base, facts.now);
-    let windows = windows(&rings.sum, facts.now, &rules);
-    let context = Context { spent_today: facts.lost_today.0, ..Context::default() };
-    let evaluation = judge(&rules, &windows, &rings, &context, facts);
+    let mut windows = windows(&rings.sum, facts.now, &rules);
+    let past: Vec<Past> =
+        facts.measured.past.iter().filter(|(start, _)| *start >= from).copied().collect();
+    widen(&mut windows, &past, facts.now, &rules);
+    let evaluation = judge(&rules, &windows, &rings, &facts.measured.context, facts);
     let wanted = wanted(facts.annotations, &facts.key.cohort);
     let mut standing = old.clone();
     let wish = wish(&mut standing, &wanted, facts);

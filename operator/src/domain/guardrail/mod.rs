@@ -18,8 +18,8 @@ mod rules;
 mod standing;
 
 pub use annotation::{Request, Wanted, wanted};
-pub use decide::{Decision, Facts, Outcome, decide};
+pub use decide::{Decision, Facts, Measured, Outcome, decide};
 pub use evidence::why;
-pub use rings::{Base, Rings};
+pub use rings::{Base, Rings, tally};
 pub use rules::rules;
 pub use standing::Standing;

@@ -113,8 +113,8 @@ impl Rings {
     }
 }
 
-/// The counters of one bucket in the words of the policy crate.
-fn tally(counters: &CohortCounters) -> Tally {
+/// Counters in the words of the policy crate.
+pub fn tally(counters: &CohortCounters) -> Tally {
     Tally {
         originals: counters.originals,
         originals_errors: counters.errors,

@@ -40,6 +40,31 @@ fn windows_widen_until_there_are_enough_requests() {
 }
 
 #[test]
+fn a_quiet_cohort_is_judged_over_hours_but_never_over_more_than_a_day() {
+    let (now, rules) = (at(200_000), Rules::default());
+    let quarters = |originals: u64, hedges: u64| -> Vec<Past> {
+        (0..200).map(|age| (now - Duration::from_mins(15 * age + 7), tally(originals, hedges))).collect()
+    };
+    let widened = |past: &[Past]| {
+        let mut windows = windows(&ring(now, 60, &tally(0, 0)), now, &rules);
+        widen(&mut windows, past, now, &rules);
+        (windows.clone(), evaluate(&rules, &windows, &Context::default()))
+    };
+    let (windows_now, judged) = widened(&quarters(10, 3));
+    assert_eq!((windows_now.long.originals, windows_now.short.originals), (200, 40));
+    assert_eq!(windows_now.long_span, Duration::from_mins(15 * 19 + 7));
+    assert_eq!(windows_now.hedges_long.hedges, 51, "as many as the win rate needs");
+    assert_eq!(judged.tripped().map(|reading| reading.signal), Some(Signal::DuplicateRate));
+    let (windows_now, judged) = widened(&quarters(1, 1));
+    assert!(windows_now.long_span <= Duration::from_hours(24) && windows_now.long.originals == 96);
+    assert!(!judged.sufficient(), "a day of a request each quarter says nothing");
+    let mut busy = windows(&ring(now, 60, &tally(100, 4)), now, &rules);
+    let before = busy.clone();
+    widen(&mut busy, &quarters(1_000, 900), now, &rules);
+    assert_eq!((busy.long, busy.short), (before.long, before.short), "what has enough is left alone");
+}
+
+#[test]
 fn a_maximum_trips_on_both_windows() {
     let rules = Rules::default();
     let rates = |short: u64, long: u64| Windows {
