@@ -49,7 +49,7 @@ impl Children {
         snapshot: &Snapshot,
         owner: &str,
         config: (&GatewayConfig, &[u8]),
-        fleet_file: Option<&[u8]>,
+        (fleet_file, history): (Option<&[u8]>, Option<&[u8]>),
     ) -> Result<(), TooLarge> {
         if self.owner != owner {
             owner.clone_into(&mut self.owner);
@@ -69,7 +69,7 @@ impl Children {
             reach: &Reach::of(config.0, spec),
             config: config.1,
             fleet_file,
-            history: None,
+            history,
         };
         self.rendered = children::children(&plan)?;
         self.unwanted = children::unwanted(spec);

@@ -137,6 +137,7 @@ impl Cycle {
                 }
             }
         }
+        self.read().await;
         self.leave();
         join_all(self.fleets.values_mut().map(Fleet::stop)).await;
         self.screen.end();
@@ -147,8 +148,12 @@ impl Cycle {
         let at = now();
         for fleet in self.fleets.values_mut() {
             fleet.end();
-            if let Err(cause) = self.reporter.report(fleet, &self.generations, at) {
-                self.screen.say(&format!("cannot write status of fleet {}: {cause}", fleet.memory.name));
+            fleet.digest_readings(at);
+            let status = self.reporter.report(fleet, &self.generations, at);
+            for (about, result) in [("status", status), ("history", fleet.write_history(true, at))] {
+                if let Err(cause) = result {
+                    self.screen.say(&format!("cannot write {about} of fleet {}: {cause}", fleet.memory.name));
+                }
             }
         }
         let running: u64 = self.fleets.values().map(|fleet| fleet.in_flight(at)).sum();
@@ -244,8 +249,11 @@ impl Cycle {
             };
             let reserved = Reserved::new(address, "--listen")?;
             let run_dir = self.options.run_dir();
-            let fleet = Fleet::new(&name, &run_dir, reserved, now())
+            let mut fleet = Fleet::new(&name, &run_dir, reserved, now())
                 .map_err(|cause| StartError::Unwritable { path: run_dir, cause })?;
+            if let Err(cause) = fleet.resume_history(now()) {
+                self.problem("history", cause);
+            }
             self.fleets.insert(name.clone(), fleet);
         }
         let admins = self.admins(&name)?;
@@ -361,7 +369,8 @@ impl Cycle {
         let status = self.reporter.report(fleet, &self.generations, at);
         let config = if decided { fleet.compile() } else { Ok(()) };
         let config = config.and_then(|()| fleet.write_fleet_file(at));
-        for (about, result) in [("status", status), ("configuration", config)] {
+        let history = fleet.write_history(false, at);
+        for (about, result) in [("status", status), ("configuration", config), ("history", history)] {
             match result {
                 Ok(()) => self.solved(about),
                 Err(cause) => self.problem(about, format!("cannot write {about} of fleet {name}: {cause}")),

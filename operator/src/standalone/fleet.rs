@@ -20,12 +20,19 @@ use super::{
     status_file::replace,
 };
 use crate::{
-    fleet::{self, Memory},
+    fleet::{
+        self, Memory,
+        history::{Keeper, Saved},
+    },
     status::{Pods, Trouble},
 };
 
 /// Pause between two heartbeats in `fleet.json`; the shortest `blind.after` is 10 s.
 const HEARTBEAT: Duration = Duration::from_secs(3);
+/// Shortest pause between two writes of the history; it is also written at the end.
+const HISTORY_EVERY: Duration = Duration::from_mins(1);
+/// Name of its file.
+const HISTORY: &str = "history.json.gz";
 /// Given to a gateway beyond its own drain time before it is killed.
 const DRAIN_SLACK: Duration = Duration::from_secs(5);
 
@@ -38,6 +45,7 @@ pub(super) struct Fleet {
     reserved: Reserved,
     directory: PathBuf,
     heartbeat: Option<(Moment, u32)>,
+    history: Keeper,
     /// Its gateways are being ended, for good.
     ended: bool,
 }
@@ -78,8 +86,31 @@ impl Fleet {
             reserved,
             directory,
             heartbeat: None,
+            history: Keeper::new(HISTORY_EVERY),
             ended: false,
         })
+    }
+
+    /// Goes on from the history of an earlier run.
+    pub(super) fn resume_history(&mut self, now: Moment) -> Result<(), String> {
+        let path = self.directory.join(HISTORY);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        };
+        let saved = Saved::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        self.memory.history.restore(saved.clone(), now);
+        self.history.resume(bytes, saved, now);
+        Ok(())
+    }
+
+    /// Writes the history when it is due, or at `the_end` whatever the time.
+    pub(super) fn write_history(&mut self, the_end: bool, now: Moment) -> io::Result<()> {
+        if (the_end || self.history.is_due(now)) && self.history.take(self.memory.history.save(), now) {
+            replace(&self.directory.join(HISTORY), self.history.bytes().unwrap_or_default())?;
+        }
+        Ok(())
     }
 
     /// Where clients connect.

@@ -287,9 +287,8 @@ fn extra_micros(today: &Spent) -> i64 {
 
 /// Spend of the policy's cohorts since midnight UTC.
 fn spend(facts: &PolicyFacts<'_>) -> Spend {
-    let sum = |of: &dyn Fn(&Spent) -> Picos| {
-        facts.cohorts.iter().map(|cohort| of(&cohort.today)).sum::<Picos>()
-    };
+    let sum =
+        |of: &dyn Fn(&Spent) -> Picos| facts.cohorts.iter().map(|cohort| of(&cohort.today)).sum::<Picos>();
     let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
     let (cost, retries, estimated) =
         (sum(&|today| today.cost), sum(&|today| today.retries), sum(&|today| today.estimated));

@@ -42,6 +42,7 @@ mod render;
 mod replicas_handover;
 mod right;
 mod secret_rotation;
+mod spend;
 mod team;
 mod too_large;
 mod trip;

@@ -8,3 +8,4 @@ mod decisions;
 mod files;
 mod killed;
 mod ports;
+mod spend;

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     cluster::{FleetId, Notice},
     domain::guardrail::Decision,
-    fleet::{Fresh, Memory},
+    fleet::{Fresh, Memory, history::Keeper},
     runtime::clock,
     status::Trouble,
 };
@@ -41,6 +41,8 @@ const ACKNOWLEDGE_EVERY: Duration = Duration::from_millis(500);
 const SETTLE: Duration = Duration::from_millis(50);
 /// Pause after something did not work.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Shortest pause between two writes of a fleet's history.
+const HISTORY_EVERY: Duration = Duration::from_mins(5);
 /// How long a configuration waits for statuses that cannot be written.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,6 +55,7 @@ pub(super) struct Worker {
     children: Children,
     ledger: Ledger,
     heartbeat: Heartbeat,
+    history: Keeper,
     /// Latches were read from statuses.
     restored: bool,
     /// What is to be in force, with its digest; empty before anything compiled.
@@ -101,6 +104,7 @@ impl Worker {
             children: Children::default(),
             ledger: Ledger::default(),
             heartbeat: Heartbeat::default(),
+            history: Keeper::new(HISTORY_EVERY),
             restored: false,
             wanted: None,
             fitting: None,
@@ -212,6 +216,7 @@ impl Worker {
             },
             now,
         );
+        self.restore_history(now);
         self.restored = true;
         true
     }

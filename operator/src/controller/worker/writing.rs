@@ -9,14 +9,15 @@ use hedgerow_config::{
 };
 use hedgerow_crds::{Kind, child_name, condition::Reason};
 use hedgerow_policy::time::Moment;
+use k8s_openapi::ByteString;
 use kube::api::DynamicObject;
 
 use super::{Owner, Worker};
 use crate::{
     cluster::{Notice, nudge},
     controller::{heartbeat::Rhythm, nudges::Rollout, roll},
-    fleet::Fresh,
-    render::children::{ChildKind, TooLarge},
+    fleet::{Fresh, history::Saved},
+    render::children::{self, ChildKind, TooLarge},
     status::Trouble,
 };
 
@@ -31,6 +32,9 @@ impl Worker {
         }
         let rhythm = Rhythm::of(self.memory.snapshot.policies.iter().map(|policy| &policy.spec));
         if self.heartbeat.beat(self.memory.fleet_file(ready, now), rhythm, now) {
+            self.stale = true;
+        }
+        if self.history.is_due(now) && self.history.take(self.memory.history.save(), now) {
             self.stale = true;
         }
         if self.stale && !self.render(&uid) {
@@ -85,6 +89,26 @@ impl Worker {
         FleetFile::read(live.data["data"][fleet_file::FILE].as_str()?.as_bytes()).ok()
     }
 
+    /// Goes on from the history that is stored. One that cannot be read costs figures, never a decision.
+    pub(super) fn restore_history(&mut self, now: Moment) {
+        let name = format!("{}{}", child_name(&self.id.name), ChildKind::History.suffix());
+        let Some(live) = self.context.stores.child(&self.id.namespace, ChildKind::History, &name) else {
+            return;
+        };
+        let stored = live.data["binaryData"][children::HISTORY_FILE].clone();
+        let Ok(ByteString(bytes)) = serde_json::from_value(stored) else { return };
+        match Saved::read(&bytes) {
+            Ok(saved) => {
+                self.memory.history.restore(saved.clone(), now);
+                self.history.resume(bytes, saved, now);
+            }
+            Err(error) => {
+                tracing::warn!(namespace = self.id.namespace, fleet = self.id.name, %error, "history");
+                self.context.metrics.failed("history");
+            }
+        }
+    }
+
     /// Whether pods may be replaced now: one fleet after another, and a fleet whose turn it is keeps it until its pods are
     /// new, or until Kubernetes has given them up: one author's image that cannot be pulled must not hold up the others for
     /// ever.
@@ -105,10 +129,12 @@ impl Worker {
         true
     }
 
-    /// Before pods are replaced: those that start then find the newest `fleet.json`. False where it cannot be rendered.
+    /// Before pods are replaced: those that start then find the newest `fleet.json`, and what the others have counted is
+    /// kept. False where it cannot be rendered.
     fn prepare_roll(&mut self, owner: &str, ready: usize, now: Moment) -> bool {
         let rolls = self.children.rolls(self.deployment().as_deref());
         if rolls && self.heartbeat.before_a_roll(self.memory.fleet_file(ready, now)) {
+            self.history.take(self.memory.history.save(), now);
             return self.render(owner);
         }
         true
@@ -150,7 +176,7 @@ impl Worker {
             &self.memory.snapshot,
             owner,
             (config, &fresh.bytes),
-            fleet_file.as_deref(),
+            (fleet_file.as_deref(), self.history.bytes()),
         )
     }
 

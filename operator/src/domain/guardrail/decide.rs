@@ -113,8 +113,7 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let from = horizon(old);
     let rings = Rings::of(facts.states.iter().copied(), facts.key, from, &old.base, facts.now);
     let mut windows = windows(&rings.sum, facts.now, &rules);
-    let past: Vec<Past> =
-        facts.measured.past.iter().filter(|(start, _)| *start >= from).copied().collect();
+    let past: Vec<Past> = facts.measured.past.iter().filter(|(start, _)| *start >= from).copied().collect();
     widen(&mut windows, &past, facts.now, &rules);
     let evaluation = judge(&rules, &windows, &rings, &facts.measured.context, facts);
     let wanted = wanted(facts.annotations, &facts.key.cohort);

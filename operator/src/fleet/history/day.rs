@@ -73,10 +73,16 @@ impl Day {
         self.sum.get(cohort).cloned().unwrap_or_default()
     }
 
+    /// Whether nothing was spent.
+    pub(super) fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.lives.iter().all(|life| life.last.is_empty())
+    }
+
     fn life(&mut self, state: &State) -> &mut Life {
-        let known = self.lives.iter().position(|life| {
-            life.started_unix_ms == state.pod.started_unix_ms && life.uid == state.pod.uid
-        });
+        let known = self
+            .lives
+            .iter()
+            .position(|life| life.started_unix_ms == state.pod.started_unix_ms && life.uid == state.pod.uid);
         let at = known.unwrap_or_else(|| {
             let is_of_today = state.pod.started_unix_ms / 1_000 / DAY >= self.number;
             let base = if is_of_today { Cohorts::new() } else { spent(state) };

@@ -5,50 +5,30 @@
 //! trips nothing. It refuses to know where it is kept.
 
 mod day;
+mod keeper;
 mod quarters;
+mod saved;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
+use self::{day::Day, quarters::Quarters};
+pub use self::{
+    keeper::Keeper,
+    quarters::Quarter,
+    saved::{HistoryError, Saved},
+};
+use crate::{domain::spent::Spent, scrape::Cumulative};
 use hedgerow_config::State;
 use hedgerow_policy::{
     guardrail::{Past, Ratio, TailGain},
     time::Moment,
 };
-use serde::{Deserialize, Serialize};
-
-use self::{day::Day, quarters::Quarters};
-use crate::{domain::spent::Spent, scrape::Cumulative};
-pub use quarters::Quarter;
-
-/// Version of the saved form.
-pub const SCHEMA: &str = "hedgerow.dev/history/v1";
 
 /// The memory.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     day: Day,
     quarters: Quarters,
-}
-
-/// What another process goes on from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Saved {
-    schema: String,
-    day: Day,
-    /// By cohort, oldest first.
-    quarters: BTreeMap<String, Vec<Quarter>>,
-}
-
-/// A saved history that cannot be gone on from.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
-    /// Not in the form.
-    #[error("the saved history is not readable ({0}); spend and baselines start anew")]
-    Form(#[from] serde_json::Error),
-    /// Written by another version.
-    #[error("the saved history has the schema {0}, and {SCHEMA} is known here; spend and baselines start anew")]
-    Schema(String),
 }
 
 impl History {
@@ -90,39 +70,12 @@ impl History {
 
     /// What is worth keeping over a restart.
     pub fn save(&self) -> Saved {
-        Saved { schema: SCHEMA.to_owned(), day: self.day.clone(), quarters: self.quarters.save() }
+        Saved::new(self.day.clone(), self.quarters.save())
     }
 
     /// Goes on from what another process saved.
     pub fn restore(&mut self, saved: Saved, now: Moment) {
         self.day = saved.day;
         self.quarters.restore(saved.quarters, now);
-    }
-}
-
-impl Saved {
-    /// The bytes to keep, at most `limit`: the oldest quarters are left out where all would be more.
-    pub fn write(&self, limit: usize, pack: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-        let mut kept = self.clone();
-        loop {
-            let bytes = pack(&serde_json::to_vec(&kept).unwrap_or_default());
-            let longest = kept.quarters.values().map(Vec::len).max().unwrap_or(0);
-            if bytes.len() <= limit || longest == 0 {
-                return bytes;
-            }
-            for quarters in kept.quarters.values_mut() {
-                let surplus = quarters.len().saturating_sub(longest / 2);
-                quarters.drain(..surplus);
-            }
-        }
-    }
-
-    /// Reads what [`Saved::write`] made, unpacked.
-    ///
-    /// # Errors
-    /// Not the form of this version.
-    pub fn read(json: &[u8]) -> Result<Self, HistoryError> {
-        let saved: Self = serde_json::from_slice(json)?;
-        if saved.schema == SCHEMA { Ok(saved) } else { Err(HistoryError::Schema(saved.schema)) }
     }
 }

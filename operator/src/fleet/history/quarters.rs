@@ -92,7 +92,9 @@ impl Quarters {
     fn prune(&mut self, now: Moment) {
         let oldest = now.as_secs().saturating_sub(QUARTER * KEPT as u64);
         for quarters in self.by_cohort.values_mut() {
-            quarters.retain(|quarter| quarter.start_unix_s >= oldest && quarter.counters != CohortCounters::default());
+            quarters.retain(|quarter| {
+                quarter.start_unix_s >= oldest && quarter.counters != CohortCounters::default()
+            });
         }
         self.by_cohort.retain(|_, quarters| !quarters.is_empty());
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hedgerow_config::state::CellKey;
-use hedgerow_policy::latency::Counts;
 
 use super::*;
 
@@ -30,7 +29,7 @@ impl Counters {
             stream: true,
             band: 0,
         };
-        let cell = cohort.cells.entry(key).or_insert_with(Counts::new);
+        let cell = cohort.cells.entry(key).or_default();
         for _ in 0..originals {
             cell.event(first_token);
             cohort.users.event(first_token / 2);
@@ -44,7 +43,11 @@ fn what_is_normal_is_known_after_the_first_whole_quarter() {
     let (mut counters, mut quarters) = (Counters::default(), Quarters::default());
     quarters.observe(counters.grow(0, 0, Duration::ZERO), at(500));
     quarters.observe(counters.grow(300, 150, Duration::from_secs(9)), at(901));
-    assert_eq!((quarters.error_rate(COHORT), quarters.median(COHORT)), (None, None), "it began in the middle");
+    assert_eq!(
+        (quarters.error_rate(COHORT), quarters.median(COHORT)),
+        (None, None),
+        "it began in the middle"
+    );
     quarters.observe(counters.grow(300, 6, Duration::from_secs(1)), at(1_801));
     assert_eq!(quarters.error_rate(COHORT).map(Ratio::per_mille), Some(20));
     let median = quarters.median(COHORT).unwrap();
@@ -70,13 +73,17 @@ fn the_past_is_a_day_told_newest_first() {
 #[test]
 fn a_gain_is_that_of_users_over_primaries_since_a_boundary() {
     let (mut counters, mut quarters) = (Counters::default(), Quarters::default());
-    quarters.observe(counters.grow(10, 0, Duration::from_secs(60)), at(0));
-    quarters.observe(counters.grow(10, 0, Duration::from_secs(60)), at(900));
+    quarters.observe(counters.grow(10, 0, Duration::from_mins(1)), at(0));
+    quarters.observe(counters.grow(10, 0, Duration::from_mins(1)), at(900));
     quarters.observe(counters.grow(4_000, 0, Duration::from_secs(8)), at(1_800));
     let gain = quarters.tail_gain(COHORT, &counters.0, Moment::ZERO).unwrap();
     assert_eq!(gain.requests, 4_000);
     assert!((450..=550).contains(&gain.per_mille) && gain.upper_per_mille >= gain.per_mille, "{gain:?}");
-    assert_eq!(quarters.tail_gain(COHORT, &counters.0, at(2_000)), None, "hedging began after the last boundary");
+    assert_eq!(
+        quarters.tail_gain(COHORT, &counters.0, at(2_000)),
+        None,
+        "hedging began after the last boundary"
+    );
 }
 
 #[test]

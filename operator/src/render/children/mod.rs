@@ -30,6 +30,7 @@ use hedgerow_crds::v1alpha1::{GatewayFleetSpec, gateway_fleet::AutoscalingMode};
 pub use child::{Child, ChildKind};
 pub use config::TooLarge;
 pub use deployment::{ANNOTATION_BOOTSTRAP, bootstrap};
+pub use history::FILE as HISTORY_FILE;
 pub use identity::{Identity, Owner};
 pub use image::{Image, PullPolicy};
 
