@@ -11,6 +11,7 @@ mod figures;
 pub mod history;
 mod look;
 pub mod report;
+pub mod worth;
 
 use std::collections::BTreeMap;
 

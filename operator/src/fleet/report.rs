@@ -7,17 +7,30 @@ use std::{collections::BTreeMap, time::Duration};
 use hedgerow_crds::{
     Kind,
     condition::Reason,
-    v1alpha1::{GatewayFleetStatus, HedgePolicyStatus, PriorityLaneStatus, ProviderRouteStatus},
+    v1alpha1::{
+        GatewayFleetStatus, HedgePolicyStatus, PriorityLaneStatus, ProviderRouteStatus,
+        hedge_policy::{Cohort, Recommendation},
+    },
 };
+use hedgerow_policy::{guardrail::State, time::Moment};
 
-use super::Memory;
+use super::{
+    Memory,
+    worth::{self, Signs, Tail, Terms},
+};
 use crate::{
-    domain::{Acceptance, CohortKey, Lane, Policy, Route, Verdict, compile::reference, decision},
+    domain::{
+        Acceptance, CohortKey, Lane, Policy, Route, Verdict, compile::reference, decision, guardrail::Outcome,
+    },
     status::{self, CohortFacts, LaneFigures, Pods, RouteFigures},
 };
 
 /// Outcomes of attempts that count as failures of the route.
 const FAILURES: [&str; 4] = ["failed", "invalid", "timed_out", "truncated"];
+/// Outcome of an attempt that the provider asked to slow down.
+const THROTTLED: &str = "throttled";
+/// How long a change of state keeps its recommendation in the status.
+const LATELY: Duration = Duration::from_hours(1);
 /// Outcome of an attempt that was never sent.
 const WITHDRAWN: &str = "withdrawn";
 
@@ -55,6 +68,11 @@ impl Memory {
                 not_hedged: counted.map_or(&no_reasons, |counted| &counted.suppressed),
                 delays,
                 today: self.history.today(&key.cohort),
+                recommendation: self.recommendation(policy, cohort, outcome, pods.now),
+                diagnosis: worth::diagnose(
+                    &self.tail(&key.cohort),
+                    &self.signs(&key.cohort, outcome, delays),
+                ),
             })
         });
         let facts = status::PolicyFacts {
@@ -134,6 +152,42 @@ impl Memory {
             failure,
         };
         status::fleet(old, &facts)
+    }
+
+    fn tail(&self, cohort: &str) -> Tail {
+        Tail::new(self.recent.routes(cohort))
+    }
+
+    /// What other delays would do, for cohorts that are not Active or changed lately: statuses are small.
+    fn recommendation(
+        &self,
+        policy: &Policy,
+        cohort: &Cohort,
+        outcome: &Outcome,
+        now: Moment,
+    ) -> Vec<Recommendation> {
+        let latch = &outcome.standing.latch;
+        if latch.state == State::Active && now.since(latch.since) >= LATELY {
+            return Vec::new();
+        }
+        let streaming = cohort.match_.as_ref().and_then(|matches| matches.stream).unwrap_or(true);
+        let terms = Terms::of(&policy.spec, streaming, &outcome.windows.long);
+        worth::recommend(&self.tail(&cohort.name), &terms)
+    }
+
+    fn signs(&self, cohort: &str, outcome: &Outcome, delays: &[(String, Duration)]) -> Signs {
+        let mut signs = Signs {
+            hedges: outcome.windows.hedges_long.hedges,
+            wins: outcome.windows.hedges_long.hedge_wins,
+            delay: delays.iter().map(|(_, delay)| *delay).min(),
+            ..Signs::default()
+        };
+        for (route, _) in self.recent.routes(cohort) {
+            let outcomes = self.trail.outcomes(&route);
+            signs.attempts += outcomes.values().sum::<u64>();
+            signs.throttled += outcomes.get(THROTTLED).copied().unwrap_or(0);
+        }
+        signs
     }
 
     fn route_figures(&self, route: &str) -> RouteFigures {

@@ -79,6 +79,20 @@ impl Strata {
         Curve::mixed(&parts)
     }
 
+    /// One curve for each route.
+    pub(super) fn routes(&self) -> Vec<(String, Curve)> {
+        let mut routes: BTreeMap<&str, Vec<Curve>> = BTreeMap::new();
+        for ((route, _), (cell, ages)) in &self.parts {
+            routes.entry(route).or_default().push(Curve::new(cell, ages));
+        }
+        let mixed = |curves: &[Curve]| {
+            let parts: Vec<(f64, &Curve)> =
+                curves.iter().map(|curve| (curve.effective_samples(), curve)).collect();
+            Curve::mixed(&parts)
+        };
+        routes.into_iter().map(|(route, curves)| (route.to_owned(), mixed(&curves))).collect()
+    }
+
     /// Its percentiles.
     pub(super) fn estimate(&self) -> Estimate {
         let mixed = self.curve();

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use hedgerow_config::state::CellKey;
 use hedgerow_policy::{
-    latency::{Counts, Decayed, TICK},
+    latency::{Counts, Curve, Decayed, TICK},
     time::Moment,
 };
 
@@ -86,6 +86,15 @@ impl Recent {
 
     /// What first tokens would have been with primaries alone.
     pub fn without_hedging(&self, cohort: Option<&str>) -> Estimate {
+        self.strata(cohort).estimate()
+    }
+
+    /// The same as a curve for each of a cohort's routes.
+    pub fn routes(&self, cohort: &str) -> Vec<(String, Curve)> {
+        self.strata(Some(cohort)).routes()
+    }
+
+    fn strata(&self, cohort: Option<&str>) -> Strata {
         let mut strata = Strata::default();
         for (key, primaries) in &self.now.cells {
             if cohort.is_none_or(|wanted| wanted == key.cohort) {
@@ -93,7 +102,7 @@ impl Recent {
                 strata.add(key, primaries, ages);
             }
         }
-        strata.estimate()
+        strata
     }
 
     /// First tokens of a route's primaries.

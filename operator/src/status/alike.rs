@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// What stands behind the number in a figure that is a text; brackets aside.
-const UNITS: [&str; 4] = ["", "s", "%", " per pod"];
+const UNITS: [&str; 5] = ["", "s", "%", " %", " per pod"];
 
 /// Whether a reader would see a difference.
 pub(super) fn alike<S: Serialize>(old: &S, new: &S) -> bool {

@@ -9,8 +9,8 @@ use hedgerow_crds::{
     v1alpha1::{
         HedgePolicySpec, HedgePolicyStatus,
         hedge_policy::{
-            CohortState, CohortStatus, EffectivePolicy, FirstToken, Hold, NotHedged, PolicySummary,
-            RouteDelay, Spend, WithoutHedging,
+            CohortState, CohortStatus, Diagnosis, EffectivePolicy, FirstToken, Hold, NotHedged,
+            PolicySummary, Recommendation, RouteDelay, Spend, WithoutHedging,
         },
     },
 };
@@ -74,6 +74,10 @@ pub struct CohortFacts<'a> {
     pub delays: &'a [(String, Duration)],
     /// What was spent since midnight UTC.
     pub today: Spent,
+    /// What other delays would do; empty where that is not known, or of no interest now.
+    pub recommendation: Vec<Recommendation>,
+    /// Why the tail is slow, where it is.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// The status now.
@@ -241,6 +245,8 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
     status.extra_today_micros = Some(extra_micros(&cohort.today));
     status.first_token = first_token(&cohort.first_token);
     status.without_hedging = without(&cohort.without);
+    status.recommendation.clone_from(&cohort.recommendation);
+    status.diagnosis.clone_from(&cohort.diagnosis);
 }
 
 /// Nothing was won, lost or spent by hedges that are decided and not sent.

@@ -373,6 +373,16 @@ fn standing(state: guardrail::State, tripped: bool) -> Standing {
     }
 }
 
+fn spent() -> Spent {
+    Spent {
+        cost: Picos(3_000_000_000),
+        without: Picos(2_000_000_000),
+        lost: Picos(500_000_000),
+        estimated: Picos(300_000_000),
+        ..Spent::default()
+    }
+}
+
 fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) -> HedgePolicyStatus {
     let spec: HedgePolicySpec = serde_json::from_value(serde_json::json!({
         "cohorts": [{ "name": "stream" }, { "name": "json" }, { "name": "taken" }],
@@ -417,13 +427,9 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
         },
         not_hedged: &not_hedged,
         delays: &delays,
-        today: Spent {
-            cost: Picos(3_000_000_000),
-            without: Picos(2_000_000_000),
-            lost: Picos(500_000_000),
-            estimated: Picos(300_000_000),
-            ..Spent::default()
-        },
+        today: spent(),
+        recommendation: Vec::new(),
+        diagnosis: None,
     });
     let facts = PolicyFacts {
         spec: &spec,

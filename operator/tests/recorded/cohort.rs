@@ -132,6 +132,8 @@ pub(crate) fn policy(stage: &Stage, story: &[Traffic], annotation: Option<&str>)
         not_hedged: &BTreeMap::new(),
         delays: &[],
         today: Spent::default(),
+        recommendation: Vec::new(),
+        diagnosis: None,
     };
     let cohorts = if verdict.conflicts.is_empty() { vec![cohort] } else { Vec::new() };
     let facts = PolicyFacts {

@@ -34,11 +34,11 @@ pub struct Guardrails {
     pub win_rate: WinRate,
     /// Audited losers that had completed anyway. Default: off.
     pub late_completions: LateCompletions,
-    /// Errors of enrolled originals against those of the control group. Default: twice as many.
+    /// Errors of enrolled originals against their usual share, that of the last hour. Default: twice as many.
     pub error_rate: ErrorRate,
     /// How much hedging shortens the 99th percentile. Default: at least 5 percent.
     pub tail_gain: TailGain,
-    /// How much the median rose since hedging was switched on. Default: trips at 50 percent.
+    /// How much the median without hedging rose above that of the last hour. Default: trips at 50 percent.
     pub median_shift: MedianShift,
     /// Most that losers may cost in a UTC day, in micro-units of the fleet's currency. Default: no
     /// ceiling.
@@ -178,7 +178,7 @@ pub struct LateCompletions {
     pub trip_percent: Percent,
 }
 
-/// Errors of enrolled originals against those of the control group.
+/// Errors of enrolled originals against their usual share, that of the last hour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ErrorRate {
@@ -212,7 +212,7 @@ impl Default for TailGain {
     }
 }
 
-/// How much the median rose since hedging was switched on.
+/// How much the median without hedging rose above that of the last hour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MedianShift {
