@@ -11,14 +11,14 @@ use hedgerow_crds::{condition::Reason, v1alpha1::HedgePolicySpec};
 use hedgerow_policy::{
     gate,
     guardrail::{
-        Cause, Context, Evaluation, Hold, Past, Reading, Rules, Signal, Standing as Stands, State, Windows,
-        Wish, evaluate, step, widen, windows,
+        Cause, Context, Evaluation, Hold, Past, Ratio, Reading, Rules, Signal, Standing as Stands, State,
+        Windows, Wish, evaluate, step, widen, windows,
     },
     time::Moment,
 };
 
 use super::{
-    Base, Rings, Standing, Wanted,
+    Base, Rings, Standing, Usual, Wanted,
     evidence::{self, Scene},
     rules, standing, wanted,
 };
@@ -115,7 +115,8 @@ pub fn decide(old: &Standing, facts: &Facts<'_>) -> Outcome {
     let mut windows = windows(&rings.sum, facts.now, &rules);
     let past: Vec<Past> = facts.measured.past.iter().filter(|(start, _)| *start >= from).copied().collect();
     widen(&mut windows, &past, facts.now, &rules);
-    let evaluation = judge(&rules, &windows, &rings, &facts.measured.context, facts);
+    let context = old.usual.raise(&facts.measured.context);
+    let evaluation = judge(&rules, &windows, &rings, &context, facts);
     let wanted = wanted(facts.annotations, &facts.key.cohort);
     let mut standing = old.clone();
     let wish = wish(&mut standing, &wanted, facts);
@@ -232,6 +233,11 @@ fn remember(standing: &mut Standing, scene: &Scene<'_>) -> Decision {
     }
     if transition.to.hedges() && !transition.from.hedges() {
         standing.hedging_since = Some(facts.now);
+        let long = &scene.windows.long;
+        standing.usual = Usual {
+            errors: (long.originals > 0).then(|| Ratio::of(long.originals_errors, long.originals)),
+            median: facts.measured.context.median.map(|(now, _)| now),
+        };
         standing.base = Base::at(facts.states.iter().copied(), facts.key, facts.now);
     }
     let reason = evidence::reason(transition, standing.reason);

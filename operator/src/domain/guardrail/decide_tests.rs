@@ -31,6 +31,7 @@ struct Bench {
     standing: Standing,
     ring: Vec<CohortBucket>,
     seen: bool,
+    measured: Measured,
     now: u64,
 }
 
@@ -43,6 +44,7 @@ impl Bench {
             standing: Standing::default(),
             ring: Vec::new(),
             seen: true,
+            measured: Measured::default(),
             now: START,
         }
     }
@@ -59,7 +61,7 @@ impl Bench {
             annotations: &self.annotations,
             states: &[&pod],
             seen: self.seen,
-            measured: &Measured::default(),
+            measured: &self.measured,
             p95: &p95,
             command: " --config demo",
             now: Moment::from_secs(self.now),
@@ -186,6 +188,25 @@ fn what_races_from_before_a_trip_book_late_does_not_count_after_the_trial() {
     let outcome = bench.look(1);
     assert!(outcome.decision.is_none(), "{:?}", outcome.decision);
     assert_eq!((outcome.windows.long.originals, outcome.windows.long.hedges), (40, 1));
+}
+
+#[test]
+fn a_median_that_stays_high_without_hedges_is_not_their_doing() {
+    let mut bench = Bench::new();
+    let seconds = Duration::from_secs;
+    bench.measured.context.median = Some((seconds(1), seconds(1)));
+    bench.look(0);
+    bench.traffic(100, 3);
+    bench.measured.context.median = Some((seconds(2), seconds(1)));
+    let tripped = bench.traffic(100, 3).decision.expect("the median has doubled while hedges were sent");
+    assert_eq!((tripped.to, tripped.reason), (State::Suspended, Reason::MedianShifted));
+    assert_eq!(bench.look(6).decision.expect("trial").to, State::Trial);
+    bench.ring.push(bucket(bench.now / 10 * 10, 100, 3));
+    let back = bench.look(5).decision.expect("it is as high without hedges");
+    assert_eq!(back.to, State::Active, "{back:?}");
+    bench.measured.context.median = Some((seconds(4), seconds(1)));
+    let again = bench.traffic(100, 3).decision.expect("twice what it was without hedges");
+    assert_eq!(again.reason, Reason::MedianShifted);
 }
 
 #[test]

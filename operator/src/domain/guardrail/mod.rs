@@ -22,4 +22,4 @@ pub use decide::{Decision, Facts, Measured, Outcome, decide};
 pub use evidence::why;
 pub use rings::{Base, Rings, tally};
 pub use rules::rules;
-pub use standing::Standing;
+pub use standing::{Standing, Usual};

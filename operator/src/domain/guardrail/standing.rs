@@ -10,7 +10,7 @@ use hedgerow_crds::{
     v1alpha1::hedge_policy::{CohortState, CohortStatus, Evidence},
 };
 use hedgerow_policy::{
-    guardrail::{Latch, Rules, Signal, State, Trip},
+    guardrail::{Context, Latch, Ratio, Rules, Signal, State, Trip},
     time::Moment,
 };
 
@@ -43,6 +43,8 @@ pub struct Standing {
     pub base: Base,
     /// Since when hedges are sent, trial and ramp included; none = not known to have been otherwise.
     pub hedging_since: Option<Moment>,
+    /// What was usual when hedging was last switched on.
+    pub usual: Usual,
     /// Since when a signal's short window, with enough data, has been on the wrong side of its limit without a break.
     pub over_since: BTreeMap<Signal, Moment>,
 }
@@ -87,7 +89,33 @@ impl Standing {
             tripped_at,
             base: Base::default(),
             hedging_since: state.hedges().then_some(latch_since),
+            usual: Usual::default(),
             over_since: BTreeMap::new(),
+        }
+    }
+}
+
+/// What was measured while no hedges were sent. What has not gone away without hedges is not their doing, so a trial must
+/// not fail for it, and hedging must not end for it again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usual {
+    /// Enrolled originals that ended in an error.
+    pub errors: Option<Ratio>,
+    /// Median first token with primaries alone.
+    pub median: Option<Duration>,
+}
+
+impl Usual {
+    /// The same context where what is normal is at least this.
+    pub fn raise(&self, context: &Context) -> Context {
+        let more = |errors: Ratio| match self.errors {
+            Some(usual) if usual.per_mille() > errors.per_mille() => usual,
+            _ => errors,
+        };
+        Context {
+            error_baseline: context.error_baseline.map(more),
+            median: context.median.map(|(now, normal)| (now, self.median.unwrap_or_default().max(normal))),
+            ..context.clone()
         }
     }
 }
