@@ -54,12 +54,13 @@ impl Memory {
         self.standings = kept;
     }
 
-    /// Looks at every cohort once. `annotations` are those of a policy, requests by hand included; `command` ends the
+    /// Looks at every cohort once. `seen` = enough pods were read lately to decide by. `annotations` are those of a policy, requests by hand included; `command` ends the
     /// commands in messages, such as ` -n NAMESPACE`.
     pub fn look(
         &mut self,
         annotations: impl Fn(&Policy) -> BTreeMap<String, String>,
         command: &str,
+        seen: bool,
         now: Moment,
     ) -> Round {
         let mut round = Round::default();
@@ -84,7 +85,7 @@ impl Memory {
                     spec: &policy.spec,
                     annotations: &annotations,
                     states: &states,
-                    seen: self.store.present(now).next().is_some(),
+                    seen,
                     measured: &measured,
                     p95: &p95,
                     command,

@@ -72,6 +72,18 @@ impl<'a> Pods<'a> {
         self.members.iter().any(|pod| pod.state.is_some())
     }
 
+    /// Pods that can be asked, and pods that should be.
+    pub fn read(&self) -> (usize, usize) {
+        let running = self.members.iter().filter(|pod| !pod.gone);
+        (self.members.iter().filter(|pod| pod.state.is_some()).count(), running.count())
+    }
+
+    /// Whether at least half of the pods can be asked: less is too little to decide by.
+    pub fn most_read(&self) -> bool {
+        let (read, running) = self.read();
+        read > 0 && 2 * read >= running
+    }
+
     /// Pods that run the digest that they should.
     pub fn programmed(&self) -> usize {
         self.ready().filter(|state| state.digest == self.digest).count()
@@ -112,6 +124,29 @@ impl<'a> Pods<'a> {
         } else {
             behind.extend(young);
             Progress::Behind(behind)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::guardrail::fixture;
+
+    #[test]
+    fn half_of_the_pods_that_run_must_be_read_to_decide() {
+        let state = fixture::state("a", Vec::new());
+        let pod = |state, gone| Pod { name: "a", state, gone, since: Moment::ZERO };
+        let (read, unread, gone) = (pod(Some(&state), false), pod(None, false), pod(None, true));
+        for (members, enough) in [
+            (vec![], false),
+            (vec![unread.clone()], false),
+            (vec![read.clone(), unread.clone()], true),
+            (vec![read.clone(), unread.clone(), unread.clone()], false),
+            (vec![read.clone(), gone.clone(), gone.clone()], true),
+        ] {
+            let pods = Pods { members, ..Pods::default() };
+            assert_eq!(pods.most_read(), enough, "{:?}", pods.read());
         }
     }
 }

@@ -140,6 +140,12 @@ fn breached(facts: &PolicyFacts<'_>) -> Said {
             Reason::ScrapeFailed,
             "no gateway can be read, so nothing is known; hedging goes on as decided last",
         )
+    } else if !facts.pods.most_read() {
+        let (read, running) = facts.pods.read();
+        let text = format!(
+            "only {read} of {running} gateways can be read, too few to decide by; hedging goes on as decided last"
+        );
+        Said::unknown(Reason::ScrapeFailed, text)
     } else if !on.iter().any(|cohort| cohort.evaluation.sufficient()) {
         Said::unknown(Reason::InsufficientData, "too little traffic for a verdict")
     } else {

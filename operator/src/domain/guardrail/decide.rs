@@ -46,7 +46,7 @@ pub struct Facts<'a> {
     pub annotations: &'a BTreeMap<String, String>,
     /// Every pod's last reading, ended lives included; their rings count.
     pub states: &'a [&'a PodState],
-    /// Whether any pod was read lately. If not, nothing is known and nothing but wishes by hand is acted on.
+    /// Whether enough pods were read lately. If not, nothing is known and nothing but wishes by hand is acted on.
     pub seen: bool,
     /// What is measured beyond the pods' rings.
     pub measured: &'a Measured,
