@@ -126,13 +126,15 @@ impl UpstreamError {
 
 /// Whether a failed request certainly never reached a handler: the upstream said so (`REFUSED_STREAM`, or `GOAWAY` with
 /// a smaller last stream: RFC 9113, 8.7 and 6.8), or a kept HTTP/1.1 connection ended without one byte of an answer.
-pub(super) fn is_stale(error: &hyper::Error, kept: bool) -> bool {
+/// An HTTP/2 connection that is lost without a word may have run all of its streams, kept or not.
+pub(super) fn is_stale(error: &hyper::Error, kept_http1: bool) -> bool {
     if let Some(cause) = h2_cause(error) {
         let refused = cause.reason() == Some(h2::Reason::REFUSED_STREAM);
         let leaving = cause.is_go_away() && cause.is_remote() && cause.reason() == Some(h2::Reason::NO_ERROR);
         return refused || leaving;
     }
-    kept && (error.is_incomplete_message() || error.is_canceled() || error.is_closed() || is_hang_up(error))
+    kept_http1
+        && (error.is_incomplete_message() || error.is_canceled() || error.is_closed() || is_hang_up(error))
 }
 
 fn is_hang_up(error: &hyper::Error) -> bool {

@@ -130,6 +130,7 @@ impl Upstream {
         body: Segments,
     ) -> Result<UpstreamResponse, Failure> {
         let kept = lease.kept;
+        let alone = lease.exclusive();
         let answered = match &mut lease.kind {
             LeaseKind::Http1 { sender, .. } => sender.try_send_request(self.request_http1(head, body)).await,
             LeaseKind::Http2 { sender, .. } => sender.try_send_request(self.request_http2(head, body)).await,
@@ -139,7 +140,7 @@ impl Upstream {
             Ok(response) => response.into_parts(),
             Err(mut refused) => {
                 let unsent = refused.take_message().is_some();
-                let failure = Failure::of(refused.error(), unsent, kept);
+                let failure = Failure::of(refused.error(), unsent, kept && alone);
                 if failure.stale {
                     lease.turned_out_stale();
                 }
@@ -180,8 +181,8 @@ struct Failure {
 }
 
 impl Failure {
-    fn of(error: &hyper::Error, unsent: bool, kept: bool) -> Self {
-        let stale = unsent || error::is_stale(error, kept);
+    fn of(error: &hyper::Error, unsent: bool, kept_http1: bool) -> Self {
+        let stale = unsent || error::is_stale(error, kept_http1);
         let error = if stale { UpstreamError::StaleConnection } else { UpstreamError::from_hyper(error) };
         Self { error, stale }
     }

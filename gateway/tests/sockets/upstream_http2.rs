@@ -194,3 +194,44 @@ async fn a_connection_that_the_peer_says_goodbye_on_is_replaced_without_an_error
         assert_eq!(text(within(send(&upstream)).await.unwrap()).await, "ok");
     }
 }
+
+/// Chaos found it: a lost connection took its streams along, and each of them was sent and run again, unasked and unbooked.
+#[tokio::test]
+async fn a_request_whose_connection_is_lost_may_have_run_and_is_not_sent_again() {
+    let pki = pki(&[b"h2"]);
+    let (listener, address) = listen().await;
+    let acceptor = TlsAcceptor::from(pki.server.clone());
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    tokio::spawn(async move {
+        loop {
+            let socket = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+            let lost = Arc::new(tokio::sync::Notify::new());
+            let (count, lose) = (count.clone(), lost.clone());
+            let service = service_fn(move |_| {
+                let number = count.fetch_add(1, Ordering::SeqCst);
+                let lose = lose.clone();
+                async move {
+                    if number > 0 {
+                        lose.notify_one();
+                        std::future::pending::<()>().await;
+                    }
+                    Ok::<_, std::convert::Infallible>(Response::new(full("ok")))
+                }
+            });
+            let connection =
+                http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), service);
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = connection => {}
+                    () = lost.notified() => {}
+                }
+            });
+        }
+    });
+    let upstream = trusting(&pki, address, Some("localhost"));
+    assert_eq!(text(within(send(&upstream)).await.unwrap()).await, "ok");
+    let error = within(send(&upstream)).await.unwrap_err();
+    assert!(error.sent(), "{error:?}");
+    assert_eq!(seen.load(Ordering::SeqCst), 2);
+}
