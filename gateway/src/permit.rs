@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use hedgerow_policy::gauge::Held;
+
 use crate::{
-    runtime::{Runtime, gauge::Held, lane::LanePermit, route::RouteRuntime},
+    runtime::{Runtime, lane::LanePermit, route::RouteRuntime},
     telemetry::metrics::Gauge,
 };
 

@@ -17,17 +17,20 @@
 //! | [`lane`] | who is admitted, who waits, who is shed, and when to come back |
 //! | [`guardrail`] | whether a cohort may hedge at all |
 //! | [`ledger`] | what every attempt cost |
+//! | [`gauge`] | how much of something is held, and that it comes back exactly once |
 //! | [`bypass`] | which hosts are reached without the fleet's proxy |
 //!
 //! Types that take `&self` are atomics and may be shared freely; types that take `&mut self` belong behind a
 //! lock that is never held across an await. Hot paths allocate nothing.
 
+mod atomic;
 pub mod breaker;
 pub mod budget;
 pub mod bypass;
 pub mod delay;
 pub mod draw;
 pub mod gate;
+pub mod gauge;
 pub mod guardrail;
 pub mod lane;
 pub mod latency;

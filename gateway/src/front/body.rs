@@ -18,14 +18,14 @@ use std::{
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use hedgerow_policy::time::Moment;
+use hedgerow_policy::{gauge::Held, time::Moment};
 use http_body::{Body as _, Frame};
 use tokio::time::{Sleep, sleep};
 
 use super::gate1;
 use crate::{
     race::timer::Timer,
-    runtime::{Runtime, gauge::Held, snapshot::Snapshot},
+    runtime::{Runtime, snapshot::Snapshot},
     wire::answer::{ErrorAnswer, Kind},
 };
 

@@ -11,10 +11,11 @@
 use std::{sync::Arc, time::Duration};
 
 use hedgerow_config::settings::TenantFrom;
+use hedgerow_policy::gauge::Held;
 use http::{HeaderMap, header};
 
 use crate::{
-    runtime::{Runtime, gauge::Held, snapshot::Snapshot},
+    runtime::{Runtime, snapshot::Snapshot},
     wire::{
         answer::{ErrorAnswer, Kind},
         headers,

@@ -11,10 +11,9 @@ use std::{
 use hedgerow_config::cohort::BudgetRule;
 use hedgerow_policy::{
     budget::{self, Bucket, Empty, Grant, Rule, Spend},
+    gauge::{Gauge, Held},
     time::Moment,
 };
-
-use super::gauge::{Gauge, Held};
 
 /// All buckets of the pod.
 pub struct Budgets {

@@ -18,16 +18,14 @@ use std::{
 
 use hedgerow_config as config;
 use hedgerow_policy::{
+    gauge::{Gauge, Held},
     lane::{self, Arrival, LaneId, Lanes, Permit, Request, Shed, Ticket, Wake},
     latency::Recorder,
     limiter,
     time::Moment,
 };
 
-use super::{
-    clock::Clock,
-    gauge::{Gauge, Held},
-};
+use super::clock::Clock;
 use crate::telemetry::metrics::LaneMetrics;
 
 /// A lane in one snapshot.

@@ -15,7 +15,6 @@ pub mod clock;
 pub mod cohort;
 pub mod error;
 pub mod fleet;
-pub mod gauge;
 pub mod keys;
 pub mod lane;
 pub mod learning;
@@ -40,13 +39,12 @@ use hedgerow_config::{
     settings::{Drain, Egress},
     state::{Pod, Rejected},
 };
-use hedgerow_policy::draw::Key;
+use hedgerow_policy::{draw::Key, gauge::Gauge};
 use sha2::{Digest as _, Sha256};
 
 use self::{
     budget::Budgets, carried::Carried, cells::Cells, clock::Clock, error::ApplyError, fleet::FleetView,
-    gauge::Gauge, keys::ClientKeys, lane::LaneDesk, serving::Serving, snapshot::Snapshot, spend::Spend,
-    trust::Trust,
+    keys::ClientKeys, lane::LaneDesk, serving::Serving, snapshot::Snapshot, spend::Spend, trust::Trust,
 };
 use crate::{
     config::credentials::Credentials, race::transport::Transports, settle::writer::RecordWriter,

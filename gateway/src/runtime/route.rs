@@ -19,12 +19,13 @@ use arc_swap::ArcSwap;
 use hedgerow_config as config;
 use hedgerow_policy::{
     breaker::{self, Breaker},
+    gauge::Gauge,
     latency::Recorder,
     ledger::Prices,
     time::Moment,
 };
 
-use super::{gauge::Gauge, target::Address, trust::Trust};
+use super::{target::Address, trust::Trust};
 use crate::{
     race::transport::Transport,
     settle::record::Outcome,

@@ -13,9 +13,9 @@ use hedgerow_config::{
     settings::{CERTIFICATE_KEY, PRIVATE_KEY, ServingTls},
     state::CertificateState,
 };
+use hedgerow_policy::gauge::Gauge;
 use rustls::ServerConfig;
 
-use super::gauge::Gauge;
 use crate::{
     config::{Credentials, Secret, certificate},
     telemetry::metrics::Metrics,

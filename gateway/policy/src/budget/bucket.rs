@@ -1,11 +1,12 @@
 //! One bucket: balance, cap, deposits, and the measured rate behind the cap.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::Duration;
 
 use super::rate::Window;
 use super::reserve::Reserve;
 use super::{Source, Spend};
+use crate::atomic::AtomicU64;
 use crate::time::Moment;
 
 /// Milli-tokens of one retry or hedge.
@@ -87,7 +88,7 @@ impl Bucket {
         self.hi.store(hi, Relaxed);
         self.lo.store(hi.min(10 * TOKEN), Relaxed);
         self.reserve.set(self.factor * u64::from(rule.retry_reserve_per_second), replicas(rule));
-        let _ = self.balance.fetch_update(Relaxed, Relaxed, |balance| Some(balance.min(hi)));
+        self.cut(hi);
     }
 
     /// Deposits for one original; returns the milli-tokens credited (less at the cap, 0 while most fail).
@@ -145,9 +146,23 @@ impl Bucket {
     /// Adds up to `amount` without passing `limit`; a balance already above it stays.
     fn credit(&self, amount: u64, limit: u64) -> u64 {
         let credited = |balance: u64| amount.min(limit.saturating_sub(balance));
-        self.balance
-            .fetch_update(Relaxed, Relaxed, |balance| Some(balance + credited(balance)))
-            .map_or(0, credited)
+        let added = self
+            .balance
+            .fetch_update(AcqRel, Acquire, |balance| Some(balance + credited(balance)))
+            .map_or(0, credited);
+        // `limit` may be that of a rule which was replaced meanwhile. Whoever changes the balance last sees the new one:
+        // either the change of the rule cuts what was added here, or this does.
+        let hi = self.hi.load(Relaxed);
+        if self.balance.load(Relaxed) > hi {
+            self.cut(hi);
+        }
+        added
+    }
+
+    /// Cuts the balance to `hi`.
+    fn cut(&self, hi: u64) {
+        // The closure always returns Some, so this cannot fail.
+        let _ = self.balance.fetch_update(AcqRel, Acquire, |balance| Some(balance.min(hi)));
     }
 }
 

@@ -4,9 +4,10 @@
 //! recognised and replaced in the same compare-exchange that adds to it. A burst is counted the same at any
 //! rate, and an idle gap of any length leaves nothing behind.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use crate::atomic::AtomicU64;
 use crate::time::{Moment, nanos};
 
 const SLOTS: u64 = 10;

@@ -4,8 +4,9 @@
 //! interval; it may be taken when the interval ends no later than now. At most one second's worth (at least
 //! one token) is kept, and a new reserve is empty, so over any span it gives at most rate x span + 1 tokens.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
+use crate::atomic::AtomicU64;
 use crate::time::Moment;
 
 #[derive(Debug)]

@@ -4,10 +4,9 @@
 //! once on success, error, client gone, cancellation and panic. A [`Held`] owns its share of a [`Gauge`] and nothing else
 //! can lower it, so a leak is a value that is still alive.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
+
+use crate::atomic::AtomicU64;
 
 /// A count of things held.
 #[derive(Clone, Debug, Default)]
