@@ -1,0 +1,119 @@
+//! Chaos on the wire: resets, stalls, garbage and aborts on both sides, in both versions of HTTP, with hedges and retries.
+//!
+//! A gateway process of its own between clients and providers that misbehave as a seed says. Must hold: no answer holds
+//! bytes of two attempts and every byte is one that its provider sent; nothing stays held; nobody panics; what was booked
+//! is what the providers saw; and not one planted word of a prompt, an answer or a key is in a log line, a record or a
+//! metric, at the most talkative log level.
+//!
+//! Inputs: `HEDGEROW_CHAOS`, the number of user actions (20,000 unless set; `tests/run soak` sets 200,000). Outputs: the
+//! figures of the run.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
+#![allow(clippy::print_stdout, reason = "a run tells its figures")]
+#![allow(clippy::disallowed_methods, reason = "the environment says how long the test runs")]
+
+mod book;
+mod canary;
+mod certificate;
+mod client;
+mod garbage;
+mod ledger;
+mod plan;
+mod provider_http1;
+mod provider_http2;
+mod run;
+mod script;
+mod stand;
+mod verdict;
+
+use std::time::{Duration, Instant};
+
+use book::Book;
+use ledger::Ledger;
+use run::Run;
+use serde_json::Value;
+use stand::Stand;
+
+/// The one seed.
+const SEED: u64 = 0x0068_6564_6765_726f;
+/// User actions unless the environment says more.
+const ACTIONS: u32 = 20_000;
+/// What memory may grow by between the second tenth and the end: fragments, and pools at their largest.
+const GROWTH: u64 = 24 * 1024 * 1024;
+
+/// Waits until nothing is held, on either side.
+async fn settled(stand: &Stand, book: &Book) {
+    let waited = tokio::time::timeout(Duration::from_secs(20), async {
+        loop {
+            let held = stand.in_flight().await;
+            let zero = |value: &Value| value.as_u64() == Some(0);
+            if held.as_object().unwrap().values().all(zero) && book.open() == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let leaked = waited.await.is_err();
+    let held = stand.in_flight().await;
+    assert!(!leaked, "still held: {held} in the gateway, {} attempts at providers", book.open());
+}
+
+/// Whether records were dropped, so that nothing can be held against them.
+async fn dropped(stand: &Stand) -> bool {
+    let metrics = stand.admin("/metrics").await;
+    let count = metrics.lines().find_map(|line| line.strip_prefix("hedgerow_records_dropped_total "));
+    count.expect("the count of lost records") != "0"
+}
+
+/// What was booked is what the providers saw.
+fn check_books(ledger: &Ledger, booked: u64, total: u32, book: &Book) {
+    let (balance, wrong) = ledger.balance(total, book);
+    println!(
+        "{booked} attempts booked, {} seen by providers, {} gone before they were seen, {} sent once more",
+        balance.seen, balance.unseen, balance.repeated
+    );
+    println!("{} records of attempts, {} of user actions", ledger.attempts, ledger.actions);
+    let first = wrong[..wrong.len().min(10)].join("\n");
+    assert!(wrong.is_empty(), "{} actions are not booked as they were seen:\n{first}", wrong.len());
+    assert_eq!(balance.seen, book.len() as u64, "attempts of unknown user actions");
+    assert_eq!(booked + balance.repeated, balance.seen + balance.unseen, "attempts in the metrics and seen");
+    assert!(balance.unseen * 5 < balance.seen, "{balance:?}: too many to believe in");
+}
+
+/// Every answer was one, and everything that can happen did.
+fn check_answers(run: &Run, total: u32) {
+    let wrong = run.wrong();
+    let first = wrong[..wrong.len().min(5)].join("\n");
+    assert!(wrong.is_empty(), "{} answers are wrong, the first:\n{first}", wrong.len());
+    let tally = run.tally();
+    for what in ["whole", "cut", "refused", "failed", "left", "hedged", "attempts 3", "attempts 0"] {
+        let count = tally.get(what).copied().unwrap_or(0);
+        assert!(count >= u64::from(total / 2_000), "hardly any {what}: {tally:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_mixed_lost_held_or_told_whoever_breaks_off_and_when() {
+    let asked = std::env::var("HEDGEROW_CHAOS").ok();
+    let total =
+        asked.map_or(ACTIONS, |text| text.parse().expect("HEDGEROW_CHAOS is a number of user actions"));
+    let book: &'static Book = Box::leak(Box::new(Book::new(SEED)));
+    let pki = certificate::of_localhost();
+    let http2 = provider_http2::start(book, pki.server).await;
+    let stand = Stand::start(provider_http1::start(book).await, http2, &pki.ca).await;
+    let run: &'static Run = Box::leak(Box::new(Run::new(total, book)));
+
+    let started = Instant::now();
+    let memory = run.play(&stand).await;
+    settled(&stand, book).await;
+    println!("{total} user actions in {:.1} s: {:?}", started.elapsed().as_secs_f64(), run.tally());
+    println!("memory at each tenth: {:?} MiB", memory.iter().map(|bytes| bytes >> 20).collect::<Vec<_>>());
+    println!("{} descriptors when all is over", stand.descriptors());
+
+    check_answers(run, total);
+    let (booked, dropped) = (stand.attempts().await, dropped(&stand).await);
+    assert!(!dropped, "records were dropped, so nothing can be held against them");
+    check_books(&stand.stop().await, booked, total, book);
+    let (early, late) = (memory[1], memory[9]);
+    assert!(late < early + GROWTH, "memory grew from {early} to {late} bytes");
+}

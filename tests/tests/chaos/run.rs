@@ -1,0 +1,133 @@
+//! One run: all clients, each playing user actions until all are played, and what came of them.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use fastrand::Rng;
+use hyper::Version;
+
+use crate::{
+    SEED,
+    book::Book,
+    client::{Answer, Link, Seen},
+    garbage,
+    plan::Plan,
+    stand::Stand,
+    verdict,
+};
+
+/// Connections over HTTP/1.1, over HTTP/2 with one stream, and over HTTP/2 with two.
+const CONNECTIONS: [usize; 3] = [32, 16, 16];
+/// One in so many is garbage.
+const GARBAGE: u32 = 100;
+
+/// What all clients share.
+pub struct Run {
+    total: u32,
+    next: AtomicU32,
+    book: &'static Book,
+    tally: Mutex<BTreeMap<String, u64>>,
+    wrong: Mutex<Vec<String>>,
+}
+
+impl Run {
+    /// A run of so many user actions against providers that keep this book.
+    pub fn new(total: u32, book: &'static Book) -> Self {
+        Self { total, next: AtomicU32::new(0), book, tally: Mutex::default(), wrong: Mutex::default() }
+    }
+
+    /// Plays everything; the gateway's memory at each tenth, in bytes.
+    pub async fn play(&'static self, stand: &Stand) -> Vec<u64> {
+        let mut workers = Vec::new();
+        for (kind, connections) in CONNECTIONS.into_iter().enumerate() {
+            for _ in 0..connections {
+                let version = if kind == 0 { Version::HTTP_11 } else { Version::HTTP_2 };
+                let link = Link::new(stand.traffic, version, kind < 2);
+                for _ in 0..=usize::from(kind == 2) {
+                    workers.push(tokio::spawn(self.worker(link.clone(), stand.traffic)));
+                }
+            }
+        }
+        let memory = self.watch(stand).await;
+        for worker in workers {
+            worker.await.expect("a client that does not panic");
+        }
+        memory
+    }
+
+    /// How often what was seen.
+    pub fn tally(&self) -> BTreeMap<String, u64> {
+        self.tally.lock().unwrap().clone()
+    }
+
+    /// Answers that may not be as they were.
+    pub fn wrong(&self) -> Vec<String> {
+        self.wrong.lock().unwrap().clone()
+    }
+
+    async fn worker(&'static self, link: Link, gateway: SocketAddr) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.total {
+                return;
+            }
+            if number.is_multiple_of(GARBAGE) {
+                garbage::send(gateway, &mut Rng::with_seed(SEED ^ u64::from(number))).await;
+                self.count("garbage");
+                continue;
+            }
+            let plan = Plan::draw(SEED, number);
+            match link.play(&plan).await {
+                Seen::Left => self.count("left"),
+                Seen::Nothing(why) => self.find(&plan, &format!("no answer: {why}")),
+                Seen::Answer(answer) => self.judge(&plan, &answer),
+            }
+        }
+    }
+
+    fn judge(&self, plan: &Plan, answer: &Answer) {
+        let header = |name: &str| answer.headers.get(name).map_or("", |value| value.to_str().unwrap());
+        match verdict::judge(plan, answer, self.book) {
+            Ok(verdict) => {
+                self.count(format!("{verdict:?}").to_lowercase());
+                self.count(format!("attempts {}", header("x-hedgerow-attempts")));
+                if header("x-hedgerow-hedged") == "true" {
+                    self.count("hedged");
+                }
+            }
+            Err(why) => {
+                let body = String::from_utf8_lossy(&answer.body).into_owned();
+                self.find(plan, &format!("{why}: {} {:?} {body}", answer.status, answer.headers));
+            }
+        }
+    }
+
+    /// Looks at the gateway until all actions are played.
+    async fn watch(&self, stand: &Stand) -> Vec<u64> {
+        let mut memory = Vec::new();
+        while memory.len() < 10 {
+            let played = u64::from(self.next.load(Ordering::Relaxed));
+            if played * 10 >= u64::from(self.total) * (memory.len() as u64 + 1) {
+                memory.push(stand.resident());
+                stand.admin("/metrics").await;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        memory
+    }
+
+    fn count(&self, what: impl Into<String>) {
+        *self.tally.lock().unwrap().entry(what.into()).or_default() += 1;
+    }
+
+    fn find(&self, plan: &Plan, what: &str) {
+        self.wrong.lock().unwrap().push(format!("{plan:?}\n  {what}"));
+    }
+}
