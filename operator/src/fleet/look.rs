@@ -1,6 +1,6 @@
 //! One round over a fleet's cohorts: facts from the readings, decisions from `domain::guardrail`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use hedgerow_config::State;
 use hedgerow_crds::{Kind, v1alpha1::hedge_policy::CohortStatus};
@@ -10,9 +10,12 @@ use hedgerow_policy::{
 };
 
 use super::Memory;
-use crate::domain::{
-    CohortKey, Policy, decision,
-    guardrail::{Decision, Facts, Measured, Standing, decide, rules},
+use crate::{
+    domain::{
+        CohortKey, Policy, decision,
+        guardrail::{Decision, Facts, Measured, Standing, decide, rules},
+    },
+    status::Sight,
 };
 
 /// Recent samples below which their median says nothing.
@@ -54,16 +57,17 @@ impl Memory {
         self.standings = kept;
     }
 
-    /// Looks at every cohort once. `seen` = enough pods were read lately to decide by. `annotations` are those of a policy, requests by hand included; `command` ends the
+    /// Looks at every cohort once. `sight` = whether its pods can be judged. `annotations` are those of a policy, requests by hand included; `command` ends the
     /// commands in messages, such as ` -n NAMESPACE`.
     pub fn look(
         &mut self,
         annotations: impl Fn(&Policy) -> BTreeMap<String, String>,
         command: &str,
-        seen: bool,
+        sight: Sight,
         now: Moment,
     ) -> Round {
         let mut round = Round::default();
+        let unseen = self.unseen(sight, now);
         let p95 = self.route_p95();
         let policies: Vec<Policy> = self.snapshot.policies.clone();
         for policy in &policies {
@@ -85,7 +89,7 @@ impl Memory {
                     spec: &policy.spec,
                     annotations: &annotations,
                     states: &states,
-                    seen,
+                    unseen,
                     measured: &measured,
                     p95: &p95,
                     command,
@@ -102,6 +106,17 @@ impl Memory {
         round
     }
 
+    /// For how long nothing could be judged. Without pods nothing is hedged, so that is no blindness, but no sight either.
+    fn unseen(&mut self, sight: Sight, now: Moment) -> Duration {
+        if sight != Sight::Blind {
+            self.seen = now;
+        }
+        match sight {
+            Sight::Clear => Duration::ZERO,
+            Sight::Nothing | Sight::Blind => now.since(self.seen).max(Duration::from_nanos(1)),
+        }
+    }
+
     /// What the pods' rings do not hold.
     fn measured(&self, cohort: &str, standing: &Standing) -> Measured {
         let counted = self.store.counted();
@@ -115,6 +130,7 @@ impl Memory {
                 median: median.zip(self.history.median(cohort)),
                 tail_gain: self.history.tail_gain(cohort, counted, from),
                 spent_today: self.history.today(cohort).lost.0,
+                ..Context::default()
             },
         }
     }

@@ -56,6 +56,8 @@ pub struct Memory {
     pub standings: BTreeMap<CohortKey, Standing>,
     /// What was measured at the last look, by cohort.
     pub outcomes: BTreeMap<CohortKey, Outcome>,
+    /// When enough pods could last be read.
+    seen: Moment,
     /// The day's spend, and what is normal.
     pub history: History,
 }
@@ -97,6 +99,7 @@ impl Memory {
             trail: Trail::default(),
             standings: BTreeMap::new(),
             outcomes: BTreeMap::new(),
+            seen: now,
             history: History::default(),
         }
     }

@@ -344,8 +344,8 @@ impl Cycle {
         for fleet in self.fleets.values_mut() {
             fleet.digest_readings(at);
             let directory = &self.options.config_dir;
-            let seen = fleet.pods(at).most_read();
-            let round = fleet.memory.look(|policy| hold::annotations(policy, directory), &command, seen, at);
+            let sight = fleet.pods(at).sight();
+            let round = fleet.memory.look(|policy| hold::annotations(policy, directory), &command, sight, at);
             for (index, problem) in round.problems.into_iter().enumerate() {
                 self.problems.insert(format!("hold {} {index}", fleet.memory.name), problem);
             }

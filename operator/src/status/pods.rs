@@ -46,6 +46,17 @@ pub struct Pod<'a> {
     pub since: Moment,
 }
 
+/// Whether a fleet can be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Enough of its pods can be asked.
+    Clear,
+    /// No pod runs, so there is nothing to see.
+    Nothing,
+    /// Too few of those that run can be asked.
+    Blind,
+}
+
 /// How far an object has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -82,6 +93,15 @@ impl<'a> Pods<'a> {
     pub fn most_read(&self) -> bool {
         let (read, running) = self.read();
         read > 0 && 2 * read >= running
+    }
+
+    /// What can be seen of them.
+    pub fn sight(&self) -> Sight {
+        match self.read() {
+            _ if self.most_read() => Sight::Clear,
+            (_, 0) => Sight::Nothing,
+            _ => Sight::Blind,
+        }
     }
 
     /// Pods that run the digest that they should.
@@ -147,6 +167,7 @@ mod tests {
         ] {
             let pods = Pods { members, ..Pods::default() };
             assert_eq!(pods.most_read(), enough, "{:?}", pods.read());
+            assert_eq!(pods.sight() == Sight::Nothing, pods.members.is_empty());
         }
     }
 }

@@ -160,10 +160,10 @@ fn tripped(standing: &Standing) -> bool {
 
 /// The reason of the latest trip; a hold by hand is none.
 fn trip_reason(standing: &Standing) -> Option<Reason> {
-    let trip = standing.latch.last_trip.as_ref()?;
     match standing.reason {
         Some(Reason::Suspended) => None,
-        _ => Reason::parse(trip.signal.reason()),
+        Some(Reason::Blind) => Some(Reason::Blind),
+        _ => Reason::parse(standing.latch.last_trip.as_ref()?.signal.reason()),
     }
 }
 

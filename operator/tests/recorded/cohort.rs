@@ -82,7 +82,7 @@ fn play(
             spec,
             annotations: &annotations,
             states: &[state],
-            seen: true,
+            unseen: std::time::Duration::ZERO,
             measured: &Measured::default(),
             p95: &BTreeMap::new(),
             command: " -n team-a",

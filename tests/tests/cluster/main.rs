@@ -12,6 +12,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_mins(1);
 
 mod api;
 mod autoscaler;
+mod blind;
 mod certificate;
 mod children;
 mod conflict;

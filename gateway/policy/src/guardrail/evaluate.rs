@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::rules::Rules;
+use super::rules::{BlindAction, Rules};
 use super::signal::{Ratio, Signal};
 use super::tally::Tally;
 use super::window::{Windows, fifth};
@@ -32,6 +32,8 @@ pub struct Context {
     pub tail_gain: Option<TailGain>,
     /// What the cohort's losers have cost since midnight UTC, in 1e-12 of the currency.
     pub spent_today: u128,
+    /// For how long too little could be seen to judge; zero = it can be seen now.
+    pub unseen: Duration,
 }
 
 /// Gain at the 99th percentile, as a share of the estimate without hedging.
@@ -84,6 +86,7 @@ pub struct Evaluation {
     originals: u64,
     hedges: u64,
     sufficient: bool,
+    blind: bool,
 }
 
 impl Evaluation {
@@ -124,6 +127,11 @@ impl Evaluation {
         self.originals > 0 && self.readings.iter().all(calm)
     }
 
+    /// Whether too little could be seen for so long that hedging must not go on unwatched.
+    pub fn blind(&self) -> bool {
+        self.blind
+    }
+
     /// Enrolled originals of the long window.
     pub fn originals(&self) -> u64 {
         self.originals
@@ -141,7 +149,14 @@ pub fn evaluate(rules: &Rules, windows: &Windows, context: &Context) -> Evaluati
         && windows.short.originals >= fifth(rules.min_requests);
     let judge = Judge { rules, windows, context, sufficient };
     let readings = Signal::ALL.into_iter().filter_map(|signal| judge.reading(signal)).collect();
-    Evaluation { readings, originals: windows.long.originals, hedges: windows.hedges_long.hedges, sufficient }
+    let unseen = context.unseen > Duration::ZERO && context.unseen >= rules.blind_after;
+    Evaluation {
+        readings,
+        originals: windows.long.originals,
+        hedges: windows.hedges_long.hedges,
+        sufficient,
+        blind: unseen && rules.blind_action == BlindAction::Suspend,
+    }
 }
 
 struct Judge<'a> {

@@ -131,6 +131,8 @@ pub enum Cause {
     Resumed,
     /// A guardrail was breached.
     Tripped,
+    /// Nothing could be seen for `blind.after`.
+    Blinded,
     /// The cooldown is over.
     CooldownOver,
     /// The trial did not stay within the guardrails.
@@ -150,6 +152,7 @@ impl Cause {
             Self::HoldEnded => "HoldEnded",
             Self::Resumed => "Resumed",
             Self::Tripped => "Tripped",
+            Self::Blinded => "Blinded",
             Self::CooldownOver => "CooldownOver",
             Self::TrialFailed => "TrialFailed",
             Self::TrialPassed => "TrialPassed",

@@ -55,10 +55,19 @@ impl Latch {
         if let Some(cause) = self.obey(rules, wish, now) {
             return Some((cause, None));
         }
+        if self.state.hedges() && evaluation.blind() {
+            self.enter(State::Suspended, now);
+            // No breach, so no number of a series: the shortest cooldown, and then as long as nothing is seen.
+            self.until = Some(now + rules.cooldown);
+            return Some((Cause::Blinded, None));
+        }
         match self.state {
             State::Observing | State::Disabled => None,
             State::Suspended => {
-                let over = !self.held && !self.manual && self.until.is_some_and(|until| now >= until);
+                let over = !evaluation.blind()
+                    && !self.held
+                    && !self.manual
+                    && self.until.is_some_and(|until| now >= until);
                 (over && wish.hold.is_none() && self.dwelt(rules, now)).then(|| {
                     self.begin_trial(rules, now);
                     (Cause::CooldownOver, None)

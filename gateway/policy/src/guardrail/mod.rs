@@ -18,8 +18,8 @@
 //! **Little data.** Below `minRequests` a signal is [`Standing::Insufficient`], which neither trips nor clears. Windows
 //! widen to what the ring holds, and then over sums of the last day, before they say so.
 //!
-//! **Blindness.** Only the operator trips. A pod whose operator has been silent for `blind.after` may act alone
-//! ([`blind`]), since nobody else would.
+//! **Blindness.** Only the operator trips. One that has seen too little of a cohort for `blind.after` suspends it until it
+//! sees again. A pod whose operator has been silent as long may act alone ([`blind`]), since nobody else would.
 //!
 //! Rates are ratios of integers and compared by cross-multiplication; rounding is for display. `transition` only grows
 //! and orders the latch's writes.

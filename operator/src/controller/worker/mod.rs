@@ -148,8 +148,8 @@ impl Worker {
         let now = clock::now();
         self.memory.digest_readings(now);
         let command = format!(" -n {}", self.id.namespace);
-        let seen = self.memory.pods(self.roster.members(), now).most_read();
-        let round = self.memory.look(|policy| policy.annotations.clone(), &command, seen, now);
+        let sight = self.memory.pods(self.roster.members(), now).sight();
+        let round = self.memory.look(|policy| policy.annotations.clone(), &command, sight, now);
         for problem in &round.problems {
             tracing::debug!(namespace = self.id.namespace, fleet = self.id.name, problem, "annotation");
         }

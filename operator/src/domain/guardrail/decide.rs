@@ -46,8 +46,9 @@ pub struct Facts<'a> {
     pub annotations: &'a BTreeMap<String, String>,
     /// Every pod's last reading, ended lives included; their rings count.
     pub states: &'a [&'a PodState],
-    /// Whether enough pods were read lately. If not, nothing is known and nothing but wishes by hand is acted on.
-    pub seen: bool,
+    /// For how long too few pods could be read. Above zero nothing is known, and nothing but wishes by hand and blindness is
+    /// acted on.
+    pub unseen: Duration,
     /// What is measured beyond the pods' rings.
     pub measured: &'a Measured,
     /// 95th percentile of each route's first tokens, recent.
@@ -157,8 +158,9 @@ fn judge(
     context: &Context,
     facts: &Facts<'_>,
 ) -> Evaluation {
-    if !facts.seen {
-        return evaluate(rules, &Windows::default(), &Context::default());
+    if facts.unseen > Duration::ZERO {
+        let context = Context { unseen: facts.unseen, ..Context::default() };
+        return evaluate(rules, &Windows::default(), &context);
     }
     let sum = evaluate(rules, windows, context);
     if sum.tripped().is_some() {

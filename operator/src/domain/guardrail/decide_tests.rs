@@ -30,7 +30,7 @@ struct Bench {
     annotations: BTreeMap<String, String>,
     standing: Standing,
     ring: Vec<CohortBucket>,
-    seen: bool,
+    unseen: Duration,
     measured: Measured,
     now: u64,
 }
@@ -43,7 +43,7 @@ impl Bench {
             annotations: BTreeMap::new(),
             standing: Standing::default(),
             ring: Vec::new(),
-            seen: true,
+            unseen: Duration::ZERO,
             measured: Measured::default(),
             now: START,
         }
@@ -60,7 +60,7 @@ impl Bench {
             spec: &self.spec,
             annotations: &self.annotations,
             states: &[&pod],
-            seen: self.seen,
+            unseen: self.unseen,
             measured: &self.measured,
             p95: &p95,
             command: " --config demo",
@@ -236,15 +236,31 @@ fn between_the_limits_neither_trips_nor_moves() {
 fn without_any_reading_nothing_trips_and_nothing_is_released() {
     let mut bench = Bench::new();
     bench.look(0);
-    bench.seen = false;
+    bench.unseen = Duration::from_secs(1);
     bench.ring.push(bucket(START, 500, 400));
     assert!(bench.look(5).decision.is_none(), "no data is no breach");
     let mut bench = Bench::tripped();
     bench.look(6);
-    bench.seen = false;
+    bench.unseen = Duration::from_secs(1);
     bench.ring.push(bucket(bench.now / 10 * 10, 50, 2));
     assert!(bench.look(30).decision.is_none(), "no data is no good trial");
     assert_eq!(bench.state(), State::Trial);
+}
+
+#[test]
+fn a_fleet_that_cannot_be_read_for_long_is_suspended_as_blind_and_says_what_to_look_at() {
+    let mut bench = Bench::new();
+    bench.look(0);
+    bench.traffic(100, 4);
+    bench.unseen = Duration::from_mins(29);
+    assert!(bench.look(10).decision.is_none());
+    bench.unseen = Duration::from_mins(30);
+    let blind = bench.look(60).decision.expect("blind.after is 30 min by default");
+    assert_eq!((blind.to, blind.reason), (State::Suspended, Reason::Blind));
+    assert_eq!(blind.line, "stream suspended: too few gateways could be read for 30m");
+    assert!(bench.standing.message.contains("port 9090"), "{}", bench.standing.message);
+    bench.unseen = Duration::ZERO;
+    assert_eq!(bench.look(10).decision.expect("seen again").to, State::Trial);
 }
 
 #[test]
@@ -294,7 +310,7 @@ fn many_pods_of_which_some_are_over_trip_although_the_sum_is_not() {
             spec: &spec,
             annotations: &annotations,
             states: &states,
-            seen: true,
+            unseen: Duration::ZERO,
             measured: &Measured::default(),
             p95: &p95,
             command: "",

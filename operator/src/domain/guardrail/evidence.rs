@@ -40,6 +40,7 @@ pub(super) fn reason(transition: &Transition, before: Option<Reason>) -> Reason 
     }
     match (transition.cause, transition.to) {
         (Cause::Held, _) => Reason::Suspended,
+        (Cause::Blinded, _) => Reason::Blind,
         (Cause::CooldownOver, _) => before.unwrap_or(Reason::WithinLimits),
         (_, State::Disabled) => Reason::SwitchedOff,
         _ => Reason::WithinLimits,
@@ -81,6 +82,13 @@ pub(super) fn message(scene: &Scene<'_>, standing: &Standing) -> String {
             let _ = write!(text, " {} {}", next_step(scene, standing), commands(scene));
             text
         }
+        (State::Suspended, None) if scene.transition.cause == Cause::Blinded => format!(
+            "Hedging is off for this cohort since {clock}, because too few gateways could be read for {} (blind.after) and nobody \
+             would see what it costs; requests go on primary-only. Check that the operator reaches port 9090 of the pods. \
+             Next: a trial once they are read. {}",
+            figure::span(scene.rules.blind_after),
+            resume(scene)
+        ),
         (State::Suspended, None) => match standing.hold {
             Some(until) => format!(
                 "Hedging is held off by hand since {clock}, until {}; requests go on primary-only. {}",
@@ -122,6 +130,10 @@ pub(super) fn line(scene: &Scene<'_>, standing: &Standing) -> String {
     match (scene.transition.to, &scene.transition.reading) {
         (State::Suspended, Some(reading)) => {
             format!("{cohort} suspended: {}", excess(reading, scene.windows))
+        }
+        (State::Suspended, None) if scene.transition.cause == Cause::Blinded => {
+            let after = figure::span(scene.rules.blind_after);
+            format!("{cohort} suspended: too few gateways could be read for {after}")
         }
         (State::Suspended, None) => match standing.hold {
             Some(until) => {

@@ -198,3 +198,20 @@ fn the_mode_wins_over_everything_and_comes_back_through_the_ramp() {
     cohort.wish.mode = Mode::Enforce;
     assert_eq!(cohort.look(104, 50), Some((State::Ramping, Cause::ModeChanged)));
 }
+
+#[test]
+fn what_cannot_be_seen_for_long_is_suspended_until_it_is_seen_again() {
+    let mut cohort = active(Rules::default());
+    let unseen = |minutes: u64, rules: &Rules| {
+        let context = Context { unseen: Duration::from_mins(minutes), ..Context::default() };
+        evaluate(rules, &Windows::default(), &context)
+    };
+    let rules = cohort.rules.clone();
+    assert_eq!(cohort.see(100, &unseen(29, &rules)), None, "blind.after is half an hour");
+    assert_eq!(cohort.see(200, &unseen(30, &rules)), Some((State::Suspended, Cause::Blinded)));
+    assert_eq!(cohort.see(9_000, &unseen(99, &rules)), None, "the cooldown is over, but nothing is seen");
+    assert_eq!(cohort.blank(9_005), Some((State::Trial, Cause::CooldownOver)));
+    assert_eq!(cohort.latch.trips_today, 0, "no breach");
+    let patient = Rules { blind_action: BlindAction::Continue, ..Rules::default() };
+    assert!(!unseen(999, &patient).blind());
+}
