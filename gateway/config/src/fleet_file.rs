@@ -74,7 +74,7 @@ impl FleetFile {
 
     /// The file's bytes.
     pub fn write(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
         bytes.push(b'\n');
         bytes
     }

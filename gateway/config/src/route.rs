@@ -68,6 +68,15 @@ pub struct Route {
     pub headers: BTreeMap<String, String>,
 }
 
+impl Route {
+    /// What a model's latencies depend on: a change of it makes old samples worthless.
+    pub fn identity(&self, model: &Model) -> String {
+        let upstream = model.upstream_name.as_deref().unwrap_or(&model.name);
+        let deployment = self.azure.as_ref().and_then(|azure| azure.deployments.get(&model.name));
+        format!("{:?} {} {upstream} {}", self.api, self.endpoint, deployment.map_or("", String::as_str))
+    }
+}
+
 fn default_weight() -> u32 {
     100
 }

@@ -102,7 +102,7 @@ impl Carried {
             .map(|model| ModelRuntime {
                 config: model.clone(),
                 prices: model.pricing.as_ref().map(route::prices),
-                identity: route::identity(&config, model),
+                identity: config.identity(model),
                 metrics: runtime.metrics.model(&config.name, listed_name(&model.name)),
             })
             .collect();

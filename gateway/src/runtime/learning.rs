@@ -70,8 +70,7 @@ fn read(cell: Arc<CellRuntime>, now: Moment, decay: bool, fleet: &FleetView) -> 
     let mut memory = cell.memory.lock().unwrap_or_else(PoisonError::into_inner);
     if memory.primary_seen.total() == 0
         && memory.primary.samples() == 0.0
-        && let Some(warm) = fleet.cells.get(&cell.key).filter(|warm| warm.identity == cell.identity)
-        && let Ok(counts) = Counts::from_sparse(warm.events.iter().copied(), warm.censored.iter().copied())
+        && let Some(counts) = fleet.warm(&cell.key, &cell.identity)
     {
         memory.primary.add(&counts, WARM_WEIGHT);
     }

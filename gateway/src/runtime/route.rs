@@ -262,11 +262,3 @@ pub fn prices(pricing: &config::route::Pricing) -> Prices {
         output: pricing.output_micros_per_million,
     }
 }
-
-/// What a model's latencies depend on: a change of it makes old samples worthless.
-pub fn identity(route: &config::Route, model: &config::route::Model) -> String {
-    let upstream = model.upstream_name.as_deref().unwrap_or(&model.name);
-    let deployment =
-        route.azure.as_ref().and_then(|azure| azure.deployments.get(&model.name)).map_or("", String::as_str);
-    format!("{:?} {} {upstream} {deployment}", route.api, route.endpoint)
-}

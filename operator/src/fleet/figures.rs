@@ -4,11 +4,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use hedgerow_config::{
     FleetFile,
-    fleet_file::{self, LaneMean},
+    fleet_file::{self, LaneMean, WarmCell},
+    state::Sparse,
 };
 use hedgerow_policy::time::Moment;
 
 use super::Memory;
+
+/// Most curves in `fleet.json`, which stays below 64 KiB with them.
+const WARM_CELLS: usize = 48;
+/// Samples below which a curve is no start for anybody.
+const WARM_SAMPLES: f64 = 20.0;
 
 impl Memory {
     /// Brings the figures up to date after a round of readings.
@@ -45,8 +51,29 @@ impl Memory {
             ready_replicas: u32::try_from(ready).unwrap_or(u32::MAX).max(1),
             heartbeat_unix_ms: now.as_millis(),
             lanes: self.lane_means(now),
-            cells: Vec::new(),
+            cells: self.warm_cells(),
         }
+    }
+
+    /// Curves for pods that have none: the most used cells, as they were lately.
+    fn warm_cells(&self) -> Vec<WarmCell> {
+        let Some(config) = &self.config else { return Vec::new() };
+        let whole = |samples: (u16, f64)| (samples.0, samples.1.round() as u64);
+        let sparse = |samples: &mut dyn Iterator<Item = (u16, f64)>| -> Sparse {
+            samples.map(whole).filter(|(_, count)| *count > 0).collect()
+        };
+        let warm = self.recent.busiest(WARM_SAMPLES).into_iter().filter_map(|(key, primaries)| {
+            let route = config.routes.iter().find(|route| route.name == key.route)?;
+            let named = |name: &str| route.models.iter().find(|model| model.name == name);
+            let model = named(&key.model).or_else(|| named("*"))?;
+            Some(WarmCell {
+                key: key.clone(),
+                identity: route.identity(model),
+                events: sparse(&mut primaries.events()),
+                censored: sparse(&mut primaries.censored()),
+            })
+        });
+        warm.take(WARM_CELLS).collect()
     }
 
     fn lane_means(&self, now: Moment) -> BTreeMap<String, LaneMean> {
@@ -68,3 +95,7 @@ impl Memory {
             .collect()
     }
 }
+
+#[cfg(test)]
+#[path = "figures_tests.rs"]
+mod tests;

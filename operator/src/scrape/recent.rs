@@ -105,6 +105,14 @@ impl Recent {
         strata
     }
 
+    /// Primaries by cell, the most used first, at least `least` samples each.
+    pub fn busiest(&self, least: f64) -> Vec<(&CellKey, &Decayed)> {
+        let mut cells: Vec<_> =
+            self.now.cells.iter().filter(|(_, primaries)| primaries.samples() >= least).collect();
+        cells.sort_by(|a, b| b.1.samples().total_cmp(&a.1.samples()));
+        cells
+    }
+
     /// First tokens of a route's primaries.
     pub fn route(&self, route: &str) -> Percentiles {
         self.now.routes.get(route).map(Percentiles::of).unwrap_or_default()
