@@ -36,6 +36,7 @@ use super::{
     closing::{Closing, Phase, StreamExecutor},
     handover::{Answering, Handover, silent},
     server::Limits,
+    vanished::{Line, Socket, Vanished},
 };
 use crate::{
     config::certificate::H2,
@@ -54,10 +55,6 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A client's socket, plain or encrypted. One type, because the code of a connection contains that of all requests, and
-/// two would make the program half as large again; boxed, so that a plain connection does not carry the size of TLS.
-type Socket = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// Serves one connection to its end.
 pub(super) async fn serve<S, B>(socket: TcpStream, service: S, limits: Limits, closing: Closing)
@@ -141,6 +138,8 @@ where
     let lookout = Lookout::new(pace.clone(), limits.patience);
     let (answering, leaving) = (Answering::default(), closing.clone());
     let handover = Handover::new(answering.clone());
+    let line = Line::new(socket);
+    let vanished = Vanished::new(line.clone(), answering.clone());
     let service = service.map_future(move |answer| {
         answering.begin();
         let (answering, leaving) = (answering.clone(), leaving.clone());
@@ -151,8 +150,9 @@ where
         .header_read_timeout(limits.head_timeout)
         .max_header_size(limits.head_bytes as usize)
         .max_buf_size(HTTP1_BUFFER)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service));
-    drive(connection, http1::Connection::graceful_shutdown, &closing, lookout, Some(handover)).await
+        .serve_connection(TokioIo::new(line), TowerToHyperService::new(service));
+    let kept = Some((handover, vanished));
+    drive(connection, http1::Connection::graceful_shutdown, &closing, lookout, kept).await
 }
 
 async fn serve_http2<S, B>(socket: Socket, service: S, limits: Limits, closing: Closing) -> hyper::Result<()>
@@ -177,13 +177,14 @@ where
     drive(connection, http2::Connection::graceful_shutdown, &closing, lookout, None).await
 }
 
-/// Runs a connection to its end; `leave` tells it that the port is closing, as soon as `handover` allows.
+/// Runs a connection to its end; `leave` tells it that the port is closing, as soon as the handover allows. `kept` is what
+/// HTTP/1.1 cannot say by itself: when it may be closed, and that its client has gone.
 async fn drive<C>(
     connection: C,
     leave: impl Fn(Pin<&mut C>),
     closing: &Closing,
     mut lookout: Lookout,
-    mut handover: Option<Handover>,
+    mut kept: Option<(Handover, Vanished)>,
 ) -> hyper::Result<()>
 where
     C: Future<Output = hyper::Result<()>>,
@@ -200,8 +201,13 @@ where
             if lookout.poll(context, phase == Phase::Cut).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            let may_close = match &mut handover {
-                Some(handover) => handover.poll(context, phase, closing.hurried()).is_ready(),
+            let may_close = match &mut kept {
+                Some((handover, vanished)) => {
+                    if vanished.poll(context).is_ready() {
+                        return Poll::Ready(Ok(()));
+                    }
+                    handover.poll(context, phase, closing.hurried()).is_ready()
+                }
                 None => phase >= Phase::Closing,
             };
             if leaving || !may_close {

@@ -44,6 +44,11 @@ impl Answering {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether a request has arrived whose answer has not ended.
+    pub(super) fn under_way(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Its answer, which ends what was begun when its body is dropped, and says that it is the last one of its
     /// connection where the port is leaving.
     pub(super) fn answer<B>(&self, mut answer: Response<B>, closing: &Closing) -> Response<Kept<B>> {
@@ -125,7 +130,7 @@ impl Handover {
         if phase == Phase::Cut || (hurried && phase == Phase::Closing) {
             return Poll::Ready(());
         }
-        if self.answering.0.load(Ordering::Relaxed) {
+        if self.answering.under_way() {
             self.idle = None;
             return Poll::Pending;
         }

@@ -49,7 +49,8 @@ fn write(directory: &Path, endpoint: &str, timeout_ms: u64) {
     fs::write(directory.join("gateway.json"), config.write()).unwrap();
 }
 
-async fn start(timeout_ms: u64) -> (Running, TempDir, TcpListener) {
+/// A gateway before a provider that the test plays.
+pub async fn start(timeout_ms: u64) -> (Running, TempDir, TcpListener) {
     let (listener, address) = listen().await;
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &format!("http://{address}"), timeout_ms);
