@@ -5,7 +5,8 @@
 //! opened, because a full one queues silently (`data-plane-experiments` E3); an HTTP/1.1 connection returns only after
 //! its answer was read to the end, and the last one returned is used first, so that the rest can time out; no lock is
 //! held across an await; a dial belongs to the pool, not to the caller, so a cancelled attempt still leaves a warm
-//! connection behind. Refuses: retries, and queues longer than a dial.
+//! connection behind; one that takes its HTTP/1.1 connection with it is followed by one spare. Refuses: retries, and queues
+//! longer than a dial.
 //!
 //! HTTP/1.1 idle time-out 30 s (below the 60 s that common servers and load balancers use); every connection retires
 //! after 10 min +-20 %, so that DNS changes are followed and a fleet does not reconnect in step.
@@ -171,9 +172,21 @@ impl Pool {
         let per_dial = state.per_connection();
         let soon: usize = state.multiplexed.iter().map(|c| c.soon(per_dial)).sum();
         while state.dials * per_dial + soon < state.waiting.len() {
-            state.dials += 1;
-            state.last_id += 1;
-            tokio::spawn(dial(self.this.clone(), self.dialer.clone(), state.last_id));
+            self.dial(state);
+        }
+    }
+
+    fn dial(&self, state: &mut State) {
+        state.dials += 1;
+        state.last_id += 1;
+        tokio::spawn(dial(self.this.clone(), self.dialer.clone(), state.last_id));
+    }
+
+    /// A cancel has cost a connection: one is kept ready for the next hedge, which is there to save time.
+    fn spare(&self) {
+        let mut state = self.lock();
+        if state.idle.is_empty() && state.dials == 0 {
+            self.dial(&mut state);
         }
     }
 
@@ -367,9 +380,11 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // HTTP/1.1: without its sender the connection closes, which is how a cancel reaches the peer.
-        if let LeaseKind::Http2 { id, .. } = self.kind {
-            self.pool.end_stream(id);
+        match &self.kind {
+            LeaseKind::Http2 { id, .. } => self.pool.end_stream(*id),
+            // Without its sender the connection closes, which is how a cancel reaches the peer.
+            LeaseKind::Http1 { sender, .. } if !sender.is_closed() => self.pool.spare(),
+            LeaseKind::Http1 { .. } | LeaseKind::Over => {}
         }
     }
 }

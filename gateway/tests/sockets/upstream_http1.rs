@@ -113,6 +113,27 @@ async fn dropping_the_body_closes_the_connection() {
 }
 
 #[tokio::test]
+async fn a_cancelled_attempt_leaves_a_spare_connection_for_the_next() {
+    let (opened, spare) = tokio::sync::oneshot::channel();
+    let (upstream, provider) = against(|listener| async move {
+        let (mut first, _) = asked(&listener).await;
+        first.write_all(BEGUN).await.unwrap();
+        closed(&mut first).await;
+        let mut second = listener.accept().await.unwrap().0;
+        opened.send(()).unwrap();
+        read_request(&mut second).await.unwrap();
+        answer(&mut second, "two").await;
+        listener
+    })
+    .await;
+    drop(within(send(&upstream)).await.unwrap());
+    // Nobody has asked for it yet.
+    within(spare).await.unwrap();
+    assert_eq!(text(within(send(&upstream)).await.unwrap()).await, "two");
+    within(provider).await.unwrap();
+}
+
+#[tokio::test]
 async fn dropping_the_future_before_the_head_closes_the_connection() {
     let (arrived, arrival) = tokio::sync::oneshot::channel();
     let (upstream, provider) = against(|listener| async move {
