@@ -24,10 +24,10 @@ use crate::{
     within,
 };
 
-type Answer = UnsyncBoxBody<Bytes, std::convert::Infallible>;
+pub type Answer = UnsyncBoxBody<Bytes, std::convert::Infallible>;
 
 /// An h2 upstream; `answers` makes the body of each stream. Counts connections.
-async fn serve<F, Fut>(pki: &Pki, limit: u32, answers: F) -> (SocketAddr, Arc<AtomicUsize>)
+pub async fn serve<F, Fut>(pki: &Pki, limit: u32, answers: F) -> (SocketAddr, Arc<AtomicUsize>)
 where
     F: Fn() -> Fut + Clone + Send + 'static,
     Fut: Future<Output = Answer> + Send + 'static,
@@ -57,19 +57,19 @@ where
     (address, connections)
 }
 
-fn trusting(pki: &Pki, address: SocketAddr, server_name: Option<&str>) -> Arc<Upstream> {
+pub fn trusting(pki: &Pki, address: SocketAddr, server_name: Option<&str>) -> Arc<Upstream> {
     let mut route = route(&format!("https://127.0.0.1:{}", address.port()));
     route.tls.ca = Some(SecretKey { name: "ca".to_owned(), key: "pem".to_owned() });
     route.tls.server_name = server_name.map(str::to_owned);
     upstream(&route, Some(&pki.ca))
 }
 
-fn full(text: &'static str) -> Answer {
+pub fn full(text: &'static str) -> Answer {
     Full::new(Bytes::from_static(text.as_bytes())).boxed_unsync()
 }
 
 /// A body that never ends; tells `gone` when it is dropped.
-fn endless(gone: mpsc::UnboundedSender<()>) -> Answer {
+pub fn endless(gone: mpsc::UnboundedSender<()>) -> Answer {
     struct Told(mpsc::UnboundedSender<()>);
     impl Drop for Told {
         fn drop(&mut self) {
