@@ -13,6 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("hedgerow-crds", &[]),
     ("hedgerow-sim", &[]),
     ("hedgerow-gateway", &["hedgerow-config", "hedgerow-policy"]),
+    ("hedgerow-bench", &["hedgerow-gateway", "hedgerow-policy"]),
     (
         "hedgerow",
         &["hedgerow-config", "hedgerow-crds", "hedgerow-gateway", "hedgerow-policy", "hedgerow-sim"],
