@@ -6,9 +6,9 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, response};
 
-use super::body::Draining;
+use super::{body::Draining, classify::id};
 use crate::{
     permit::ActionPermits,
     race::{
@@ -88,6 +88,14 @@ pub fn committed(action: &Arc<Action>, won: Won, permits: ActionPermits, timer: 
         Answer::Whole(collected) => Body::new(WholeBody::new(*collected, attempt, permits, timer)),
     };
     finish(status, out, Some(&action.request.request_id), body)
+}
+
+/// A provider's answer that is no generation, as it is.
+pub fn passed(found: &response::Parts, request_id: &str, route: &str, body: Body) -> Response {
+    let mut out = HeaderMap::with_capacity(found.headers.len() + 4);
+    headers::to_client(&found.headers, &mut out, false);
+    insert(&mut out, "x-hedgerow-route", route);
+    finish(found.status, out, Some(request_id), body)
 }
 
 /// All attempts have ended without an answer.
@@ -195,11 +203,7 @@ fn insert(out: &mut HeaderMap, name: &'static str, value: &str) {
 
 /// Errors always have a request id.
 fn identified(told: ErrorAnswer) -> ErrorAnswer {
-    if told.request_id.is_some() {
-        told
-    } else {
-        told.with_request_id(format!("req_{:032x}", fastrand::u128(..)))
-    }
+    if told.request_id.is_some() { told } else { told.with_request_id(id("req_", fastrand::u128(..))) }
 }
 
 fn finish(status: StatusCode, mut out: HeaderMap, request_id: Option<&str>, body: Body) -> Response {

@@ -12,3 +12,5 @@ mod handshake;
 pub mod models;
 pub mod router;
 pub mod server;
+pub mod stored;
+mod vanished;

@@ -12,7 +12,7 @@ use axum::{
 };
 use http::{HeaderValue, header};
 
-use super::{answer, generate, models};
+use super::{answer, generate, models, stored};
 use crate::{
     runtime::Runtime,
     wire::{
@@ -48,7 +48,7 @@ async fn handle(State(runtime): State<Arc<Runtime>>, request: Request) -> Respon
         }
         Target::Models => models::list(&runtime, &head.headers),
         Target::Model(id) => models::show(&runtime, &head.headers, &id),
-        Target::Stored { .. } => unknown(&head),
+        Target::Stored { id, action } => stored::answer(&runtime, action.path(id), &head).await,
     }
 }
 

@@ -4,7 +4,8 @@ use hedgerow_policy::time::Moment;
 
 use crate::{
     race::action::Action,
-    runtime::{route::RouteRuntime, snapshot::Offer, target},
+    runtime::{Runtime, route::RouteRuntime, snapshot::Offer, target},
+    wire::dialect::Dialect,
 };
 
 /// A set of places in a listing's offers; at most 256 routes per fleet.
@@ -25,12 +26,17 @@ impl Tried {
     }
 }
 
-/// Whether `route` may serve the user action: dialect, suspension, tenant, credential, connections.
+/// Whether `route` may serve the user action.
 pub fn eligible(action: &Action, route: &RouteRuntime) -> bool {
-    route.dialect() == action.dialect()
+    serves(&action.runtime, action.dialect(), &action.request.tenant, route)
+}
+
+/// Whether `route` may serve a tenant at all: dialect, suspension, tenant, credential, connections.
+pub fn serves(runtime: &Runtime, dialect: Dialect, tenant: &str, route: &RouteRuntime) -> bool {
+    route.dialect() == dialect
         && !route.config.suspend
-        && route.admits(&action.request.tenant)
-        && target::has_credential(&route.config, &action.runtime.credentials)
+        && route.admits(tenant)
+        && target::has_credential(&route.config, &runtime.credentials)
         && route.transport.load().usable()
 }
 
@@ -56,7 +62,7 @@ pub fn compatible(action: &Action, first: &RouteRuntime, second: &RouteRuntime) 
 }
 
 /// Eligible offers with their places.
-pub fn offers(action: &Action) -> impl Iterator<Item = (usize, &Offer)> {
+pub fn offers(action: &Action) -> impl Iterator<Item = (usize, &Offer)> + Clone {
     action.request.listing.offers.iter().enumerate().filter(|(_, offer)| eligible(action, &offer.route))
 }
 

@@ -114,15 +114,18 @@ fn mix(key: u64, route: u16) -> u64 {
 
 /// The offer that keeps a tenant's stored state.
 fn home_offer(action: &Action) -> Option<&Offer> {
-    let key = action.snapshot.key.hash(action.request.tenant.as_bytes());
-    let tier = candidate::offers(action).map(|(_, offer)| offer.route.config.tier).min()?;
-    candidate::offers(action).map(|(_, offer)| offer).filter(|offer| offer.route.config.tier == tier).max_by(
-        |left, right| {
-            let score =
-                |offer: &Offer| rendezvous(mix(key, offer.route.state.id), offer.route.config.weight.max(1));
-            score(left).total_cmp(&score(right))
-        },
-    )
+    let tenant = action.snapshot.key.hash(action.request.tenant.as_bytes());
+    home_of(tenant, candidate::offers(action).map(|(_, offer)| offer))
+}
+
+/// The one of a model's offers that keeps the stored state of a tenant, by its hash.
+pub fn home_of<'a>(tenant: u64, offers: impl Iterator<Item = &'a Offer> + Clone) -> Option<&'a Offer> {
+    let tier = offers.clone().map(|offer| offer.route.config.tier).min()?;
+    offers.filter(|offer| offer.route.config.tier == tier).max_by(|left, right| {
+        let score =
+            |offer: &Offer| rendezvous(mix(tenant, offer.route.state.id), offer.route.config.weight.max(1));
+        score(left).total_cmp(&score(right))
+    })
 }
 
 fn home(action: &Action, now: Moment) -> Result<Choice, NoRoute> {

@@ -24,6 +24,8 @@ const ANTHROPIC_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 pub struct Address {
     /// `https://host[:port]/prefix`, without a slash at the end.
     base: String,
+    /// The URI of each operation, in the order of [`Operation::ALL`]; Azure's depend on the model.
+    uris: Vec<Uri>,
     static_headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -43,30 +45,50 @@ impl Address {
             .map(|(name, value)| Ok((name.parse::<HeaderName>()?, value.parse::<HeaderValue>()?)))
             .collect::<Result<_, http::Error>>()
             .map_err(|error| refuse(format!("headers: {error}")))?;
-        Ok(Self { base: route.endpoint.trim_end_matches('/').to_owned(), static_headers })
+        let base = route.endpoint.trim_end_matches('/').to_owned();
+        // An endpoint that already ends in `/v1` keeps it once.
+        let version = if base.ends_with("/v1") { "" } else { "/v1" };
+        let uris = Operation::ALL
+            .map(|operation| format!("{base}{version}/{}", operation.upstream_path()).parse())
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(|error: http::uri::InvalidUri| {
+                refuse(format!("endpoint {:?} takes no path: {error}", route.endpoint))
+            })?;
+        Ok(Self { base, uris, static_headers })
     }
 
-    /// The absolute URI of an attempt. An endpoint that already ends in `/v1` keeps it once.
+    /// The absolute URI of an attempt.
     pub fn uri(
         &self,
         route: &config::Route,
         operation: Operation,
         model: &config::route::Model,
     ) -> Option<Uri> {
-        let path = operation.upstream_path();
         match (&route.api, &route.azure) {
             (Api::AzureOpenAI, Some(azure)) => {
                 let deployment = azure.deployments.get(&model.name).unwrap_or(&model.name);
-                format!(
-                    "{}/openai/deployments/{deployment}/{path}?api-version={}",
-                    self.base, azure.api_version
-                )
-                .parse()
-                .ok()
+                let (base, path, version) = (&self.base, operation.upstream_path(), &azure.api_version);
+                format!("{base}/openai/deployments/{deployment}/{path}?api-version={version}").parse().ok()
             }
-            _ if self.base.ends_with("/v1") => format!("{}/{path}", self.base).parse().ok(),
-            _ => format!("{}/v1/{path}", self.base).parse().ok(),
+            _ => self.uris.get(operation as usize).cloned(),
         }
+    }
+
+    /// The absolute URI of something below the provider's stored responses, `responses/{id}` or longer, with the client's
+    /// query.
+    pub fn stored_uri(&self, route: &config::Route, path: &str, query: Option<&str>) -> Option<Uri> {
+        let base = &self.base;
+        let (prefix, version) = match (&route.api, &route.azure) {
+            (Api::AzureOpenAI, Some(azure)) => {
+                ("/openai", Some(format!("api-version={}", azure.api_version)))
+            }
+            _ if base.ends_with("/v1") => ("", None),
+            _ => ("/v1", None),
+        };
+        let query: Vec<&str> = version.as_deref().into_iter().chain(query).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{base}{prefix}/{path}{mark}{}", query.join("&")).parse().ok()
     }
 
     /// Adds static headers and the dialect's own to an attempt's headers.

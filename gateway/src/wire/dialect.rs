@@ -29,7 +29,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All operations, for tables that must cover each.
+    /// All operations in the order of their declaration, for tables that must cover each.
     pub const ALL: [Self; 6] = [
         Self::ChatCompletions,
         Self::Completions,
@@ -94,6 +94,7 @@ mod tests {
     #[test]
     fn names_of_operations_are_distinct() {
         for (index, one) in Operation::ALL.iter().enumerate() {
+            assert_eq!(*one as usize, index);
             for other in &Operation::ALL[index + 1..] {
                 assert_ne!(one.as_str(), other.as_str());
                 assert_ne!(one.upstream_path(), other.upstream_path());

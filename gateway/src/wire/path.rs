@@ -44,6 +44,17 @@ pub enum Stored {
     InputItems,
 }
 
+impl Stored {
+    /// The path below the version prefix of a provider.
+    pub fn path(self, id: &str) -> String {
+        match self {
+            Self::Whole => format!("responses/{id}"),
+            Self::Cancel => format!("responses/{id}/cancel"),
+            Self::InputItems => format!("responses/{id}/input_items"),
+        }
+    }
+}
+
 impl Target<'_> {
     /// Methods that belong to the path; any other is answered 405.
     pub fn methods(&self) -> &'static [Method] {

@@ -2,19 +2,24 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
 
 mod authority;
+mod distance;
 mod encrypted;
 mod half_bodies;
+mod idle_race;
 mod lane_records;
 mod leaving;
 mod peer;
 mod pod;
 mod proxied;
 mod stalled;
+mod stored;
 mod traffic_port;
 mod unasked_stream;
+mod unread;
 mod upstream_http1;
 mod upstream_http2;
 mod upstream_refusals;
+mod vanished;
 
 use std::{future::Future, net::SocketAddr, time::Duration};
 
