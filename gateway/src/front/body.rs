@@ -17,7 +17,7 @@ use std::{
 };
 
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hedgerow_policy::{gauge::Held, time::Moment};
 use http_body::{Body as _, Frame};
 use tokio::time::{Sleep, sleep};
@@ -26,7 +26,10 @@ use super::gate1;
 use crate::{
     race::timer::Timer,
     runtime::{Runtime, snapshot::Snapshot},
-    wire::answer::{ErrorAnswer, Kind},
+    wire::{
+        answer::{ErrorAnswer, Kind},
+        document::{Document, Reading},
+    },
 };
 
 /// Most that is read and discarded of a refused body.
@@ -41,9 +44,6 @@ const SCARCE_TIME: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 /// Longest that a body is still read once the gateway accepts no more connections: one that is on its way comes in.
 const LEAVE_TIME: Duration = Duration::from_secs(2);
-/// Largest buffer that is made at once for an announced body: no copy while a usual prompt grows, and pages that nothing
-/// is written to cost nothing.
-const AT_ONCE: u64 = 256 * 1024;
 /// Bytes a second that prolong the time of a body.
 const READ_RATE: u64 = 64 * 1024;
 
@@ -60,11 +60,10 @@ pub async fn read(
     held: &mut Held,
     runtime: &Runtime,
     snapshot: &Snapshot,
-) -> Result<Bytes, (ErrorAnswer, Body)> {
+) -> Result<Document, (ErrorAnswer, Body)> {
     let limit = snapshot.settings.max_request_bytes;
     let ceiling = snapshot.settings.buffered_bytes_limit;
-    let mut first = Bytes::new();
-    let mut more: Option<BytesMut> = None;
+    let mut document = Reading::new(content_length);
     let mut patience = Patience::new(runtime, ceiling);
     let mut read = 0;
     loop {
@@ -74,7 +73,7 @@ pub async fn read(
         });
         let frame = match frame.await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(None) => return Ok(more.map_or(first, BytesMut::freeze)),
+            Ok(None) => return Ok(document.finish()),
             Ok(Some(Err(_))) => return Err((bad("the body ended before it was whole: send it again"), body)),
             Err(told) => return Err((told, body)),
         };
@@ -87,18 +86,7 @@ pub async fn read(
         if read > held.amount() && !held.grow_within(read - held.amount(), ceiling) {
             return Err((gate1::body_memory(snapshot), body));
         }
-        if first.is_empty() && more.is_none() {
-            first = data;
-            continue;
-        }
-        more.get_or_insert_with(|| {
-            let announced = content_length.unwrap_or(0).min(AT_ONCE);
-            let mut buffer = BytesMut::with_capacity(announced as usize);
-            // Not kept beside its copy: it is a slice of the connection's read buffer.
-            buffer.extend_from_slice(&std::mem::take(&mut first));
-            buffer
-        })
-        .extend_from_slice(&data);
+        document.push(data);
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use hedgerow_config::{route::AuthScheme, settings::Affinity};
 use hedgerow_policy::{
     ledger::{InputRatio, estimate_input},
@@ -25,6 +24,7 @@ use crate::{
     wire::{
         answer::{ErrorAnswer, Kind},
         dialect::Operation,
+        document::Document,
         eligibility, headers,
         scan::{self, Key, Scan},
     },
@@ -76,10 +76,11 @@ pub fn classify(
     arrival: &Arrival,
     ids: Ids,
     tenant: String,
-    body: &Bytes,
+    document: &Document,
     arrived: Moment,
 ) -> Result<(Request, Scan), ErrorAnswer> {
-    let scan = scan::scan(body)?;
+    let body = document.text();
+    let scan = found(document)?;
     let model = match &arrival.deployment {
         Some(deployment) => deployment.clone(),
         None => scan.model(body)?.into_owned(),
@@ -91,7 +92,7 @@ pub fn classify(
     let passthrough = passthrough(listing, operation, client)?;
     let eligibility = eligibility::classify(operation, &scan, body, &model, passthrough);
     let stream = scan.stream() && operation.streams();
-    let text_bytes = scan.text_bytes();
+    let text_bytes = scan.text_bytes() + document.unread_text();
     let input_tokens = estimate_input(text_bytes, InputRatio::default().bytes_per_token_milli());
     let max_output = scan.max_output(body);
     let traits = Traits {
@@ -138,6 +139,13 @@ pub fn classify(
         traceparent: text(client, "traceparent"),
     };
     Ok((request, scan))
+}
+
+/// Scans a document; what is wrong with it is told with offsets in the body.
+fn found(document: &Document) -> Result<Scan, scan::ScanError> {
+    scan::scan(document.text()).map_err(|error| {
+        if document.is_cut() { scan::scan(&document.joined()).err().unwrap_or(error) } else { error }
+    })
 }
 
 /// Whether the model's routes use the caller's own provider key, which then must be there.
@@ -192,7 +200,10 @@ fn affinity(
     let key = &snapshot.key;
     let of = |hash: u64, bytes: &[u8]| key.hash(&[&hash.to_le_bytes()[..], bytes].concat());
     let start = of(key.hash(tenant.as_bytes()), listing.name.as_bytes());
-    Some(cache_key.map_or_else(|| of(start, &head.to_le_bytes()), |cache_key| of(start, cache_key)))
+    Some(cache_key.map_or_else(
+        || of(start, &head.to_le_bytes()),
+        |cache_key| of(start, &cache_key[..cache_key.len().min(scan::HEAD_BYTES)]),
+    ))
 }
 
 fn text(client: &HeaderMap, name: &str) -> String {

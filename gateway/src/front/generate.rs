@@ -51,17 +51,17 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
         Err(told) => return answer::refusal(told.with_request_id(ids.request), dialect, body, drains),
     };
     let read = body::read(body, entry.content_length, &mut entry.buffered, &runtime, &snapshot).await;
-    let bytes = match read {
-        Ok(bytes) => bytes,
+    let document = match read {
+        Ok(document) => document,
         Err((told, rest)) => return answer::refusal(told.with_request_id(ids.request), dialect, rest, true),
     };
-    entry.buffered.shrink_to(bytes.len() as u64);
+    entry.buffered.shrink_to(document.len() as u64);
     let in_flight = match gate1::place(&runtime, &snapshot) {
         Ok(place) => place,
         Err(told) => return answer::error(told.with_request_id(ids.request), dialect),
     };
     let request_id = ids.request.clone();
-    let classified = classify::classify(&snapshot, &arrival, ids, entry.tenant, &bytes, arrived);
+    let classified = classify::classify(&snapshot, &arrival, ids, entry.tenant, &document, arrived);
     let (request, scan) = match classified {
         Ok(classified) => classified,
         Err(told) => return answer::error(told.with_request_id(request_id), dialect),
@@ -72,7 +72,7 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
         Err(told) => return answer::shed(&told, &action),
     };
     let permits = ActionPermits { lane: permit, in_flight, buffered: Some(entry.buffered) };
-    let prepared = Prepared { body: bytes, scan, headers: arrival.head.headers };
+    let prepared = Prepared { body: document, scan, headers: arrival.head.headers };
     run(&action, prepared, permits).await
 }
 

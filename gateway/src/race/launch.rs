@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hedgerow_policy::{ledger::Kind, time::Moment};
 use http::{HeaderMap, HeaderValue, Method, header};
 
@@ -19,6 +18,7 @@ use crate::{
     settle::record::Outcome,
     wire::{
         answer,
+        document::Document,
         error_table::{Retry, Scope},
         headers,
         scan::Scan,
@@ -29,7 +29,7 @@ use crate::{
 /// What all attempts of a user action send; freed at commit.
 pub struct Prepared {
     /// The client's body.
-    pub body: Bytes,
+    pub body: Document,
     /// Where its keys are.
     pub scan: Scan,
     /// The client's headers.

@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod complete;
 pub mod dialect;
+pub mod document;
 pub mod eligibility;
 pub mod error_body;
 pub mod error_table;

@@ -8,6 +8,7 @@ use std::{hint::black_box, time::Duration};
 use bytes::Bytes;
 use hedgerow_gateway::wire::{
     dialect::Operation,
+    document::{Document, Reading},
     eligibility,
     scan::scan,
     splice::{Change, splice},
@@ -42,6 +43,8 @@ pub const CASES: &[Case] = &[
     ("scan 1 KB", |times| body(times, 1_024, false)),
     ("scan 100 KB prose", |times| body(times, 100_000, false)),
     ("scan 100 KB code", |times| body(times, 100_000, true)),
+    ("take 100 KB in four pieces", |times| take(times, false)),
+    ("take 100 KB of code in four pieces", |times| take(times, true)),
     ("classify and splice", classify),
     ("one streamed token", token),
 ];
@@ -140,13 +143,27 @@ fn body(times: u64, bytes: usize, code: bool) {
     }
 }
 
+/// What comes before a scan of the whole, in pieces as a read buffer gives them.
+fn take(times: u64, code: bool) {
+    let body = Bytes::from(prompt::chat(100_000, code, true));
+    for _ in 0..times {
+        let mut reading = Reading::new(Some(body.len() as u64));
+        for start in (0..body.len()).step_by(32_768) {
+            reading.push(body.slice(start..body.len().min(start + 32_768)));
+        }
+        let document = black_box(reading.finish());
+        let _ = black_box(scan(document.text()));
+    }
+}
+
 fn classify(times: u64) {
     let body = Bytes::from(prompt::chat(1_024, false, true));
     let Ok(scan) = scan(&body) else { return };
     let change = Change { model: Some("other"), include_usage: true };
+    let document = Document::from(body.clone());
     for _ in 0..times {
         black_box(eligibility::classify(Operation::ChatCompletions, black_box(&scan), &body, "bench", false));
-        black_box(splice(&body, &scan, Operation::ChatCompletions, change));
+        black_box(splice(&document, &scan, Operation::ChatCompletions, change));
     }
 }
 

@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         self.take(b'"', "a string")?;
         let start = self.at;
         loop {
-            let quote = self.quote().ok_or(Fault::Truncated)?;
+            let quote = quote(self.bytes, self.at).ok_or(Fault::Truncated)?;
             self.at = quote + 1;
             let inside = &self.bytes[start..quote];
             // A quote is escaped when an odd number of backslashes precedes it. Each run is counted once, for
@@ -118,22 +118,6 @@ impl<'a> Cursor<'a> {
                 return Ok(inside);
             }
         }
-    }
-
-    /// The next quote. Most are near (keys, short values, escaped quotes in code), where starting a vector search
-    /// costs more than it saves, so four words are looked at first.
-    #[inline]
-    fn quote(&self) -> Option<usize> {
-        let mut at = self.at;
-        for _ in 0..4 {
-            let Some(word) = word(self.bytes, at) else { break };
-            let hits = zeros(word ^ splat(b'"'));
-            if hits != 0 {
-                return Some(at + first(hits));
-            }
-            at += 8;
-        }
-        memchr(b'"', self.bytes.get(at..)?).map(|step| at + step)
     }
 
     /// Skips bytes of numbers and white space inside a container.
@@ -216,6 +200,21 @@ impl<'a> Cursor<'a> {
         self.at += length;
         Ok(())
     }
+}
+
+/// The next quote from `at` on. Most are near (keys, short values, escaped quotes in code), where starting a vector search
+/// costs more than it saves, so four words are looked at first.
+#[inline]
+pub(super) fn quote(bytes: &[u8], mut at: usize) -> Option<usize> {
+    for _ in 0..4 {
+        let Some(word) = word(bytes, at) else { break };
+        let hits = zeros(word ^ splat(b'"'));
+        if hits != 0 {
+            return Some(at + first(hits));
+        }
+        at += 8;
+    }
+    memchr(b'"', bytes.get(at..)?).map(|step| at + step)
 }
 
 /// Eight bytes at once.

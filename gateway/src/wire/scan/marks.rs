@@ -90,7 +90,8 @@ impl Strings for Tally {
     }
 }
 
-fn is_blob(text: &[u8]) -> bool {
+/// Whether a string of at least [`BLOB_HEAD`] bytes is a data URL or base64.
+pub(in super::super) fn is_blob(text: &[u8]) -> bool {
     // PHP and others write `\/` for a slash.
     let base64 =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'\\' | b'-' | b'_' | b'=');

@@ -22,6 +22,7 @@ use super::json::{self, Entries, Fault};
 pub use key::Key;
 pub use marks::Marks;
 use marks::Tally;
+pub(super) use marks::is_blob;
 
 /// Bytes of the prompt that affinity and fingerprints look at.
 pub const HEAD_BYTES: usize = 4096;

@@ -4,7 +4,7 @@
 //! the body anew would cost a parse, a copy per attempt, and the exact bytes that prompt caches and signatures depend
 //! on. So an attempt is a list of slices of the one shared body with a few inserted bytes between them.
 //!
-//! Inputs: the shared body, its [`Scan`], the wanted [`Change`]. Outputs: [`Segments`] and what was done about usage.
+//! Inputs: the shared [`Document`], its [`Scan`], the wanted [`Change`]. Outputs: [`Segments`] and what was done about usage.
 //! Invariants: at most [`MAX_EDITS`] edits; everything outside them is the client's bytes, shared and not copied; an
 //! explicit `include_usage` of the client is never overridden.
 
@@ -13,12 +13,12 @@ use std::io::IoSlice;
 use bytes::{Buf, Bytes};
 
 use super::dialect::Operation;
+use super::document::Document;
 use super::json;
 use super::scan::{Key, Scan, Span};
 
 /// Most edits of one attempt.
 pub const MAX_EDITS: usize = 4;
-const MAX_PARTS: usize = 2 * MAX_EDITS + 1;
 
 /// What an attempt needs changed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,7 +52,8 @@ pub struct Spliced {
 }
 
 /// Makes the body of one attempt.
-pub fn splice(body: &Bytes, scan: &Scan, operation: Operation, change: Change<'_>) -> Spliced {
+pub fn splice(document: &Document, scan: &Scan, operation: Operation, change: Change<'_>) -> Spliced {
+    let body = document.text();
     let mut edits = Edits::default();
     let mut inserted = Vec::new();
     if let Some(model) = change.model {
@@ -70,7 +71,7 @@ pub fn splice(body: &Bytes, scan: &Scan, operation: Operation, change: Change<'_
         }
         edits.push(at(scan.inner_start()), inserted.into());
     }
-    Spliced { body: edits.apply(body), usage }
+    Spliced { body: edits.apply(document), usage }
 }
 
 fn ask(
@@ -136,40 +137,37 @@ impl Edits {
         self.len += 1;
     }
 
-    fn apply(mut self, body: &Bytes) -> Segments {
+    fn apply(mut self, document: &Document) -> Segments {
         let edits = &mut self.list[..self.len];
         edits.sort_by_key(|(span, _)| span.start);
         let mut segments = Segments::default();
         let mut from = 0;
         for (span, bytes) in edits {
             let range = span.range();
-            segments.push(body.slice(from..range.start));
+            document.append(from..range.start, &mut segments);
             segments.push(std::mem::take(bytes));
             from = range.end;
         }
-        segments.push(body.slice(from..));
+        document.append(from..document.text().len(), &mut segments);
         segments
     }
 }
 
-/// A body in a few slices. As a [`Buf`] it can be the single frame of a sized HTTP body and is written with one
-/// vectored write.
+/// A body in a few slices: those of the document, cut at the edits. As a [`Buf`] it can be the single frame of a sized HTTP
+/// body and is written with one vectored write.
 #[derive(Debug, Clone, Default)]
 pub struct Segments {
-    parts: [Bytes; MAX_PARTS],
+    parts: Vec<Bytes>,
     first: usize,
-    used: usize,
     len: usize,
 }
 
 impl Segments {
-    fn push(&mut self, part: Bytes) {
-        if part.is_empty() {
-            return;
+    pub(super) fn push(&mut self, part: Bytes) {
+        if !part.is_empty() {
+            self.len += part.len();
+            self.parts.push(part);
         }
-        self.len += part.len();
-        self.parts[self.used] = part;
-        self.used += 1;
     }
 
     /// Bytes left.
@@ -198,11 +196,11 @@ impl Buf for Segments {
     }
 
     fn chunk(&self) -> &[u8] {
-        self.parts[..self.used].get(self.first).map_or(&[], |part| part)
+        self.parts.get(self.first).map_or(&[], |part| part)
     }
 
     fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
-        let live = self.parts[..self.used].iter().skip(self.first);
+        let live = self.parts.iter().skip(self.first);
         slices.iter_mut().zip(live).map(|(slice, part)| *slice = IoSlice::new(part)).count()
     }
 
