@@ -48,7 +48,7 @@ pub enum Course {
 impl Default for Pod {
     fn default() -> Self {
         let now = Moment::from_secs(1_000_000);
-        let rule = budget::Rule { ratio_percent: 100, cap: 1_000, ..budget::Rule::default() };
+        let rule = budget::Rule { ratio_percent: 100, cap: 20, ..budget::Rule::default() };
         let mut lanes = Lanes::new(900);
         let lane = lanes.add(now, Rule::default(), None);
         lanes.add(now, Rule { priority: 100, ..Rule::default() }, None);
