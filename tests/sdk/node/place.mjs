@@ -1,7 +1,20 @@
 // Where the gateway and the scripted providers are.
 
+import assert from "node:assert/strict";
+
 export const gateway = process.env.HEDGEROW_GATEWAY;
 export const providers = JSON.parse(process.env.HEDGEROW_PROVIDERS);
+
+export const canned = process.env.HEDGEROW_CANNED;
+
+/** What `run` gives directly at the provider of canned answers, which through the gateway must be the same. */
+export async function both(run) {
+  const plain = (value) => JSON.parse(JSON.stringify(value ?? null));
+  const direct = await run(canned);
+  const through = await run(gateway);
+  assert.deepEqual(plain(through), plain(direct));
+  return direct;
+}
 
 /** A prompt that orders the scripted provider about. */
 export const order = (orders) => [{ role: "user", content: `please @sim ${JSON.stringify(orders)} @` }];

@@ -11,12 +11,26 @@ import pytest
 
 GATEWAY = os.environ["HEDGEROW_GATEWAY"]
 PROVIDERS = json.loads(os.environ["HEDGEROW_PROVIDERS"])
+CANNED = os.environ["HEDGEROW_CANNED"]
 
 
 def stats(name: str) -> dict:
     """What a scripted provider has counted."""
     with urllib.request.urlopen(PROVIDERS[name] + "/__sim/stats", timeout=5) as answer:
         return json.load(answer)
+
+
+def seen(name: str) -> int:
+    """How often the provider of canned answers was asked for this."""
+    with urllib.request.urlopen(CANNED + "/seen", timeout=5) as answer:
+        return json.load(answer).get(name, 0)
+
+
+def both(run):
+    """What `run` gives directly at the provider of canned answers, which through the gateway must be the same."""
+    direct, through = run(CANNED), run(GATEWAY)
+    assert through == direct
+    return direct
 
 
 def eventually(condition, seconds: float = 5.0):
