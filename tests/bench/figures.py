@@ -181,7 +181,7 @@ def hedged(stand: Stand) -> list[dict]:
 
 
 def workers(stand: Stand) -> list[dict]:
-    """CPU per request with two worker threads as a multiple of one."""
+    """CPU per request with two worker threads, on all cores, as a multiple of one on its own."""
     values = []
     for count in (1, 2):
         with stand.plain(workers=count) as target:

@@ -70,8 +70,8 @@ def tree(root: int) -> list[int]:
 class Target:
     """One program under test."""
 
-    def __init__(self, name: str, command, ready_path: str = "/v1/chat/completions"):
-        self.name, self.command, self.ready_path = name, command, ready_path
+    def __init__(self, name: str, command, cores=PROXY):
+        self.name, self.command, self.cores = name, command, cores
         self.process = self.port = None
         self.started_in = 0.0
 
@@ -79,7 +79,7 @@ class Target:
         self.port = free_port()
         command, log = self.command(self.port)
         began = time.monotonic()
-        self.process = start(command, PROXY, log)
+        self.process = start(command, self.cores, log)
         self.wait(began + 20, log)
         self.started_in = time.monotonic() - began
         return self
@@ -94,7 +94,7 @@ class Target:
         said = None
         while time.monotonic() < until:
             try:
-                request = urllib.request.Request(f"http://127.0.0.1:{self.port}{self.ready_path}", body, headers)
+                request = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1/chat/completions", body, headers)
                 with opener.open(request, timeout=5) as answer:
                     answer.read()
                     return
@@ -196,4 +196,5 @@ def hedgerow(
             "--workers", str(workers), "--log", "warn",
         ], pathlib.Path("/dev/null")
 
-    return Target(name, command)
+    # Threads that share a core would measure its scheduler.
+    return Target(name, command, PROXY if workers == 1 else set(CORES))

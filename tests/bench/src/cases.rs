@@ -130,9 +130,10 @@ fn plan(times: u64) {
 }
 
 fn price(times: u64) {
-    let (usage, prices) = (Usage::default(), Prices::default());
+    let usage = Usage { input_uncached: 1_200, output: 300, ..Usage::default() };
+    let prices = Prices { input: 1_000_000, ..Prices::default() };
     for _ in 0..times {
-        black_box(cost(black_box(&usage), &prices));
+        black_box(cost(black_box(&usage), black_box(&prices)));
     }
 }
 
