@@ -100,7 +100,7 @@ fn state(team: &Team) -> Option<Value> {
 
 #[tokio::test]
 async fn gateways_whose_operator_is_gone_suspend_hedging_by_themselves() {
-    let team = Team::new("unwatched");
+    let team = Team::new("blind-gateways");
     let operator = Installation::of(&team, 1, &[]);
     running(&team).await;
     until("the gateway to hedge", SOON, async || (state(&team)? == "Active").then_some(())).await;
