@@ -14,6 +14,8 @@ mod client;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]
+mod neighbours;
+#[cfg(test)]
 mod provider;
 #[cfg(test)]
 mod run;
@@ -36,6 +38,7 @@ groups! {
     framing,
     chunks,
     errors_after_200,
+    contract,
     truncation,
     cancellation,
     health,

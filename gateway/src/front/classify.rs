@@ -23,6 +23,7 @@ use crate::{
     },
     wire::{
         answer::{ErrorAnswer, Kind},
+        contract,
         dialect::Operation,
         document::Document,
         eligibility, headers,
@@ -111,6 +112,8 @@ pub fn classify(
         .cloned()
         .ok_or_else(|| ErrorAnswer::new(Kind::Internal, "the configuration has no lane"))?;
     let (deadline, total) = ends(snapshot, cohort.as_deref(), stream, client, arrived);
+    let schema = snapshot.terms(cohort.as_deref()).contract.json_schema_from_request && !stream;
+    let schema = schema.then(|| contract::schema(operation, body).map(Into::into)).flatten();
     // The one pass over the prompt's head; affinity and fingerprint are both made of it.
     let head = snapshot.key.hash(scan.prompt_head(body));
     let request = Request {
@@ -131,6 +134,7 @@ pub fn classify(
         input_tokens,
         text_bytes,
         max_output,
+        schema,
         arrived,
         deadline,
         total,

@@ -26,6 +26,7 @@ use crate::{
     upstream::UpstreamError,
     wire::{
         complete::{self, Broken},
+        contract,
         headers::{is_encoded, request_id},
         splice::UsageAsk,
         sse::Framer,
@@ -273,14 +274,12 @@ impl Leg {
         }
         match complete::check(self.attempt.action.request.operation, &collected.bytes) {
             Ok(answer) => {
-                let contract = self
-                    .attempt
-                    .action
-                    .snapshot
-                    .terms(self.attempt.action.request.cohort.as_deref())
-                    .contract;
-                if contract.require_finish && !answer.finished {
-                    return self.lost(Failure::contract("the provider's answer has no finish reason"));
+                let request = &self.attempt.action.request;
+                let contract = self.attempt.action.snapshot.terms(request.cohort.as_deref()).contract;
+                let schema = request.schema.as_deref();
+                let held = contract::check(contract, request.operation, &answer, &collected.bytes, schema);
+                if let Err(breach) = held {
+                    return self.lost(Failure::contract(breach.to_string()));
                 }
                 self.attempt.usage = answer.usage;
                 self.attempt.end = End::Complete;

@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod complete;
+pub mod contract;
 pub mod dialect;
 pub mod document;
 pub mod eligibility;

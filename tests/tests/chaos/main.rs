@@ -26,7 +26,10 @@ mod script;
 mod stand;
 mod verdict;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 
 use book::Book;
 use ledger::Ledger;
@@ -56,6 +59,23 @@ async fn settled(stand: &Stand, book: &Book) {
     let leaked = waited.await.is_err();
     let held = stand.in_flight().await;
     assert!(!leaked, "still held: {held} in the gateway, {} attempts at providers", book.open());
+}
+
+/// Waits until the sockets of the run are closed but for the `kept` connections to the provider over HTTP/2: those over
+/// HTTP/1.1 are closed after half a minute.
+async fn closed(stand: &Stand, before: usize, kept: &AtomicUsize) {
+    let open = || (stand.descriptors(), kept.load(Ordering::Relaxed));
+    let waited = tokio::time::timeout(Duration::from_secs(45), async {
+        while open().0 > before + open().1 {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    let leaked = waited.await.is_err();
+    assert!(
+        !leaked,
+        "descriptors and connections that are kept are {:?}, and {before} before the run",
+        open()
+    );
 }
 
 /// Whether records were dropped, so that nothing can be held against them.
@@ -99,16 +119,17 @@ async fn nothing_is_mixed_lost_held_or_told_whoever_breaks_off_and_when() {
         asked.map_or(ACTIONS, |text| text.parse().expect("HEDGEROW_CHAOS is a number of user actions"));
     let book: &'static Book = Box::leak(Box::new(Book::new(SEED)));
     let pki = certificate::of_localhost();
-    let http2 = provider_http2::start(book, pki.server).await;
+    let (http2, kept) = provider_http2::start(book, pki.server).await;
     let stand = Stand::start(provider_http1::start(book).await, http2, &pki.ca).await;
     let run: &'static Run = Box::leak(Box::new(Run::new(total, book)));
 
-    let started = Instant::now();
+    let (started, descriptors) = (Instant::now(), stand.descriptors());
     let memory = run.play(&stand).await;
     settled(&stand, book).await;
     println!("{total} user actions in {:.1} s: {:?}", started.elapsed().as_secs_f64(), run.tally());
     println!("memory at each tenth: {:?} MiB", memory.iter().map(|bytes| bytes >> 20).collect::<Vec<_>>());
-    println!("{} descriptors when all is over", stand.descriptors());
+    closed(&stand, descriptors, &kept).await;
+    println!("{} connections are kept to the provider over HTTP/2", kept.load(Ordering::Relaxed));
 
     check_answers(run, total);
     let (booked, dropped) = (stand.attempts().await, dropped(&stand).await);

@@ -4,7 +4,10 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -43,17 +46,23 @@ pub struct Ended;
 
 type Answer = UnsyncBoxBody<Bytes, Ended>;
 
-/// Starts one on a free port with this certificate; it ends with the runtime.
-pub async fn start(book: &'static Book, tls: Arc<rustls::ServerConfig>) -> SocketAddr {
+/// Starts one on a free port with this certificate; it ends with the runtime. Its address, and how many connections are open.
+pub async fn start(book: &'static Book, tls: Arc<rustls::ServerConfig>) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let acceptor = TlsAcceptor::from(tls);
+    let (acceptor, open) = (TlsAcceptor::from(tls), Arc::new(AtomicUsize::new(0)));
+    let count = open.clone();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(connection(socket, acceptor.clone(), book));
+            let (acceptor, count) = (acceptor.clone(), count.clone());
+            tokio::spawn(async move {
+                count.fetch_add(1, Ordering::Relaxed);
+                connection(socket, acceptor, book).await;
+                count.fetch_sub(1, Ordering::Relaxed);
+            });
         }
     });
-    address
+    (address, open)
 }
 
 /// What streams can do to their connection.
