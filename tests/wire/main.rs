@@ -14,6 +14,8 @@ mod client;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod neighbours;
 #[cfg(test)]
 mod provider;

@@ -4,7 +4,7 @@
 //! Why: a report shows one position at which another gateway broke; the fault is at the next one. Each test plays all of
 //! them against one gateway, one after the other, and holds bytes and books as a case does.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use tokio::task::JoinSet;
 
@@ -93,7 +93,11 @@ fn cut(stream: &[u8], at: usize) -> Vec<Step> {
 }
 
 fn chunk(bytes: &[u8]) -> Step {
-    Step::Hex(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        write!(digits, "{byte:02x}").unwrap();
+    }
+    Step::Hex(digits)
 }
 
 /// Plays all scripts; every one must arrive whole and be booked exactly.
@@ -151,7 +155,7 @@ async fn wherever_usage_stands_streamed_and_whole_cost_the_same() {
     let with = |usage: &str| format!(",{usage}");
     let places = [
         vec![token(""), finish(&with(USAGE))],
-        vec![token(""), finish(""), format!(r#"data: {{{USAGE}}}"#)],
+        vec![token(""), finish(""), format!("data: {{{USAGE}}}")],
         vec![token(""), finish(""), format!(r#"data: {{"choices":null,{USAGE}}}"#)],
         vec![token(&with(RUNNING)), finish(&with(USAGE))],
         vec![token(&with(RUNNING)), finish(""), format!(r#"data: {{{USAGE},"choices":[]}}"#)],
@@ -159,7 +163,7 @@ async fn wherever_usage_stands_streamed_and_whole_cost_the_same() {
         vec![format!(r#"data: {{"choices":[],{USAGE}}}"#), token(""), finish("")],
     ];
     for (number, place) in places.iter().enumerate() {
-        let text = place.iter().map(|frame| format!("{frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
+        let text = place.join("\n\n") + "\n\ndata: [DONE]\n\n";
         let bench =
             Bench::start(STREAMS[0].0, vec![vec![Step::Head(Head::default()), Step::Send(text), Step::End]])
                 .await;

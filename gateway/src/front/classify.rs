@@ -112,8 +112,6 @@ pub fn classify(
         .cloned()
         .ok_or_else(|| ErrorAnswer::new(Kind::Internal, "the configuration has no lane"))?;
     let (deadline, total) = ends(snapshot, cohort.as_deref(), stream, client, arrived);
-    let schema = snapshot.terms(cohort.as_deref()).contract.json_schema_from_request && !stream;
-    let schema = schema.then(|| contract::schema(operation, body).map(Into::into)).flatten();
     // The one pass over the prompt's head; affinity and fingerprint are both made of it.
     let head = snapshot.key.hash(scan.prompt_head(body));
     let request = Request {
@@ -127,6 +125,7 @@ pub fn classify(
         listing: Arc::clone(listing),
         model,
         tenant,
+        schema: schema(snapshot, cohort.as_deref(), operation, stream, document),
         cohort,
         lane,
         eligibility,
@@ -134,7 +133,6 @@ pub fn classify(
         input_tokens,
         text_bytes,
         max_output,
-        schema,
         arrived,
         deadline,
         total,
@@ -150,6 +148,23 @@ fn found(document: &Document) -> Result<Scan, scan::ScanError> {
     scan::scan(document.text()).map_err(|error| {
         if document.is_cut() { scan::scan(&document.joined()).err().unwrap_or(error) } else { error }
     })
+}
+
+/// The schema that a whole answer is held against, where the policy wants that.
+fn schema(
+    snapshot: &Snapshot,
+    cohort: Option<&CohortRuntime>,
+    operation: Operation,
+    stream: bool,
+    document: &Document,
+) -> Option<Box<[u8]>> {
+    if stream || !snapshot.terms(cohort).contract.json_schema_from_request {
+        return None;
+    }
+    if document.is_cut() {
+        return contract::schema(operation, &document.joined()).map(Into::into);
+    }
+    contract::schema(operation, document.text()).map(Into::into)
 }
 
 /// Whether the model's routes use the caller's own provider key, which then must be there.

@@ -91,14 +91,18 @@ pub struct Pki {
 }
 
 pub fn pki(alpn: &[&[u8]]) -> Pki {
+    pki_until(alpn, 4096)
+}
+
+/// The same with a certificate that is valid up to the beginning of this year.
+pub fn pki_until(alpn: &[&[u8]], year: i32) -> Pki {
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()])
-        .unwrap()
-        .signed_by(&key, &authority)
-        .unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(year, 1, 1);
+    let certificate = params.signed_by(&key, &authority).unwrap();
     let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let mut server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -20,7 +20,7 @@ use tokio::sync::{Barrier, mpsc};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    peer::{Pki, listen, pki, route, send, text, upstream},
+    peer::{Pki, listen, pki, pki_until, route, send, text, upstream},
     within,
 };
 
@@ -161,6 +161,16 @@ async fn a_private_ca_is_trusted_only_for_its_route_and_only_for_its_name() {
     for error in [wrong_name, unknown_ca] {
         assert!(matches!(error, UpstreamError::Tls { .. }) && !error.sent(), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_expired_is_refused_before_anything_is_sent() {
+    let pki = pki_until(&[b"h2"], 2020);
+    let (address, connections) = serve(&pki, 100, || async { full("ok") }).await;
+    let error = within(send(&trusting(&pki, address, Some("localhost")))).await.unwrap_err();
+    assert!(matches!(error, UpstreamError::Tls { .. }) && !error.sent(), "{error:?}");
+    assert!(error.to_string().contains("expired"), "{error}");
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
