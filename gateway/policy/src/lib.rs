@@ -8,8 +8,10 @@
 //! | Module | Decides |
 //! | --- | --- |
 //! | [`latency`] | what first tokens look like, cancelled losers counted as right-censored |
+//! | [`learning`] | what a pod learns from its cells: curves, delays, what is normal |
 //! | [`delay`] | when a hedge is armed, and what share of firings may launch one |
 //! | [`gate`] | whether this firing may hedge; the first refusal is the reason |
+//! | [`routing`] | which of several routes is next |
 //! | [`retry`] | how long to wait before a retry |
 //! | [`budget`] | whether a retry or hedge is affordable |
 //! | [`breaker`] | whether a route may be used, and with what share |
@@ -34,8 +36,10 @@ pub mod gauge;
 pub mod guardrail;
 pub mod lane;
 pub mod latency;
+pub mod learning;
 pub mod ledger;
 pub mod limiter;
 pub mod retry;
+pub mod routing;
 pub mod time;
 mod window;

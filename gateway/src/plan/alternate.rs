@@ -5,7 +5,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use hedgerow_policy::{breaker::Refusal, gate, latency::win_probability, time::Moment};
+use hedgerow_policy::{breaker::Refusal, gate, learning::win_per_mille, time::Moment};
 
 use super::{Choice, NoRoute, acquire, candidate};
 use crate::{
@@ -22,9 +22,6 @@ pub struct Alternate {
     /// Predicted win probability in 1/1000, before scaling.
     pub predicted: Option<u16>,
 }
-
-/// Samples below which a hedge curve says less than the cell's own.
-const HEDGE_SAMPLES: f64 = 20.0;
 
 /// The best alternate to `primary`, or `None`.
 pub fn best(action: &Action, primary: &Attempt, now: Moment) -> Option<Alternate> {
@@ -71,18 +68,10 @@ fn describe(action: &Action, primary: &Attempt, offer: &Offer, now: Moment) -> A
     Alternate { offer: offer.clone(), facts, predicted }
 }
 
-/// P(the alternate's answer comes before the rest of the primary's wait). Curve of the alternate: its hedges, its
-/// blended primaries, and last the primary's own curve.
+/// P(the alternate's answer comes before the rest of the primary's wait), in 1/1000.
 fn win(primary: &Attempt, cell: &crate::runtime::cell::CellRuntime, now: Moment) -> Option<u16> {
     let own = primary.cell.learnt.load();
-    let own = own.as_ref()?;
-    let other = cell.learnt.load();
-    let curve = other.as_ref().map(|learnt| match &learnt.hedge_curve {
-        Some(hedges) if hedges.effective_samples() >= HEDGE_SAMPLES => hedges,
-        _ => &learnt.curve,
-    });
-    let probability = win_probability(&own.curve, curve.unwrap_or(&own.curve), primary.age(now))?;
-    Some((probability.clamp(0.0, 1.0) * 1_000.0) as u16)
+    win_per_mille(own.as_ref()?, cell.learnt.load().as_deref(), primary.age(now))
 }
 
 /// Whether any route of a quota group is throttled.

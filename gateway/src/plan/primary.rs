@@ -7,13 +7,10 @@
 
 use std::sync::atomic::Ordering;
 
-use hedgerow_policy::{draw::rendezvous, time::Moment};
+use hedgerow_policy::{routing, time::Moment};
 
 use super::{Choice, NoRoute, acquire, candidate, candidate::Tried};
 use crate::{race::action::Action, runtime::snapshot::Offer};
-
-/// 2^64 divided by the golden ratio: the multiplicative constant of Fibonacci hashing (Knuth, TAOCP 3, 6.4).
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Chooses and takes the primary's route.
 pub fn choose(action: &Action, now: Moment) -> Result<Choice, NoRoute> {
@@ -54,7 +51,7 @@ enum Point {
 
 fn point(action: &Action) -> Point {
     action.request.affinity.map_or_else(
-        || Point::Turn(action.request.listing.turn.fetch_add(1, Ordering::Relaxed).wrapping_mul(GOLDEN)),
+        || Point::Turn(routing::point(action.request.listing.turn.fetch_add(1, Ordering::Relaxed))),
         Point::Affinity,
     )
 }
@@ -88,28 +85,14 @@ fn best<'a>(
             tier().max_by(|(_, left), (_, right)| score(key, left, now).total_cmp(&score(key, right, now)))
         }
         Point::Turn(turn) => {
-            let total: u64 = tier().map(|(_, offer)| u64::from(weight(offer, now).max(1))).sum();
-            let mut left = ((u128::from(turn) * u128::from(total)) >> 64) as u64;
-            tier().find(|(_, offer)| {
-                let own = u64::from(weight(offer, now).max(1));
-                let here = left < own;
-                left = left.saturating_sub(own);
-                here
-            })
+            let place = routing::by_turn(turn, || tier().map(|(_, offer)| weight(offer, now)))?;
+            tier().nth(place)
         }
     }
 }
 
 fn score(key: u64, offer: &Offer, now: Moment) -> f64 {
-    rendezvous(mix(key, offer.route.state.id), weight(offer, now).max(1))
-}
-
-/// Spreads key and route over 64 bits (splitmix64's finaliser, Steele, Lea, Flood 2014).
-fn mix(key: u64, route: u16) -> u64 {
-    let mut z = key ^ u64::from(route).wrapping_mul(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    routing::score(key, offer.route.state.id, weight(offer, now))
 }
 
 /// The offer that keeps a tenant's stored state.
@@ -122,8 +105,7 @@ fn home_offer(action: &Action) -> Option<&Offer> {
 pub fn home_of<'a>(tenant: u64, offers: impl Iterator<Item = &'a Offer> + Clone) -> Option<&'a Offer> {
     let tier = offers.clone().map(|offer| offer.route.config.tier).min()?;
     offers.filter(|offer| offer.route.config.tier == tier).max_by(|left, right| {
-        let score =
-            |offer: &Offer| rendezvous(mix(tenant, offer.route.state.id), offer.route.config.weight.max(1));
+        let score = |offer: &Offer| routing::score(tenant, offer.route.state.id, offer.route.config.weight);
         score(left).total_cmp(&score(right))
     })
 }
@@ -139,34 +121,4 @@ fn pinned_provider(action: &Action) -> Option<String> {
         return None;
     }
     home_offer(action).map(|offer| offer.route.config.failure_domain.provider.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_keep_every_prefix_close_to_the_weights() {
-        // 3 : 1, so the first quarter of the unit interval belongs to the second route.
-        for turns in [8_u64, 40, 400] {
-            let second = (0..turns).filter(|turn| turn.wrapping_mul(GOLDEN) < u64::MAX / 4).count() as f64;
-            assert!((second - turns as f64 / 4.0).abs() <= 2.0, "{turns}: {second}");
-        }
-    }
-
-    #[test]
-    fn losing_one_route_moves_only_its_own_keys() {
-        let pick = |key: u64, routes: &[u16]| {
-            routes
-                .iter()
-                .copied()
-                .max_by(|a, b| rendezvous(mix(key, *a), 100).total_cmp(&rendezvous(mix(key, *b), 100)))
-        };
-        for key in 0..500_u64 {
-            let key = mix(key, 7);
-            let before = pick(key, &[1, 2, 3]);
-            let after = pick(key, &[1, 3]);
-            assert!(before == after || before == Some(2), "{key}");
-        }
-    }
 }

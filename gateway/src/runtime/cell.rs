@@ -15,9 +15,10 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use hedgerow_config::state::CellKey;
+pub use hedgerow_policy::learning::{CellId, Learnt};
 use hedgerow_policy::{
-    delay,
-    latency::{Counts, Curve, Decayed, Recorder},
+    latency::Recorder,
+    learning::{self, Memory},
     ledger::InputRatio,
     time::Moment,
 };
@@ -28,21 +29,6 @@ const BANDS: [u64; 3] = [1_000, 8_000, 32_000];
 /// Input band of an estimate in tokens.
 pub fn band(tokens: u64) -> u8 {
     BANDS.iter().position(|end| tokens <= *end).map_or(3, |place| place as u8)
-}
-
-/// Short form of [`CellKey`]: numbers that are unique in the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CellId {
-    /// Cohort; 0 = no cohort.
-    pub cohort: u16,
-    /// Route.
-    pub route: u16,
-    /// Model.
-    pub model: u16,
-    /// Streaming.
-    pub stream: bool,
-    /// Input band.
-    pub band: u8,
 }
 
 /// One cell.
@@ -78,41 +64,6 @@ pub struct CellRuntime {
     input_total: AtomicU64,
     input_cached: AtomicU64,
     waiting: Mutex<Waiting>,
-}
-
-/// What the tick remembers of a cell.
-#[derive(Default)]
-pub struct Memory {
-    /// Cumulative counts of primaries at the last tick.
-    pub primary_seen: Counts,
-    /// Cumulative counts of hedges at the last tick.
-    pub hedge_seen: Counts,
-    /// Decayed samples of primaries.
-    pub primary: Decayed,
-    /// Decayed samples of hedges.
-    pub hedge: Decayed,
-    /// Delay in force at the last tick, the base of the 25 % bound; `None` until learnt from enough samples.
-    pub previous: Option<Duration>,
-    /// Running minimum of the median, leaking upwards.
-    pub baseline: Option<Duration>,
-}
-
-/// What a cell has learnt.
-pub struct Learnt {
-    /// Delay and thinning.
-    pub plan: delay::Plan,
-    /// Curve of primaries, blended with its parents.
-    pub curve: Curve,
-    /// Curve of hedges sent to this cell, if there are samples.
-    pub hedge_curve: Option<Curve>,
-    /// Median first token.
-    pub p50: Option<Duration>,
-    /// 95th percentile of the first token, or the longest seen.
-    pub p95: Option<Duration>,
-    /// What is normal for this cell: the base of "slow" and of congestion.
-    pub expected: Option<Duration>,
-    /// 95th percentile of output tokens.
-    pub output_p95: Option<u64>,
 }
 
 /// Starts of attempts that have no first token yet.
@@ -187,14 +138,8 @@ impl CellRuntime {
     /// A predicted win probability scaled by what was observed over what was predicted, once 50 hedges were sent here.
     pub fn scaled(&self, predicted: u16) -> u16 {
         let hedges = self.hedges.load(Ordering::Relaxed);
-        let sum = self.predicted.load(Ordering::Relaxed);
-        if hedges < 50 || sum == 0 {
-            return predicted;
-        }
         let wins = self.wins.load(Ordering::Relaxed);
-        // At least a quarter, so that a bad start can be unlearnt.
-        let ratio = (wins * 1_000_000 / sum).clamp(250, 1_500);
-        u16::try_from(u64::from(predicted) * ratio / 1_000).unwrap_or(1_000).min(1_000)
+        learning::scaled(predicted, hedges, wins, self.predicted.load(Ordering::Relaxed))
     }
 
     /// What is normal for this cell.

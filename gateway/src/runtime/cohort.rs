@@ -15,7 +15,7 @@ use hedgerow_config::{
 };
 use hedgerow_policy::{
     delay,
-    gate::{self, Reason},
+    gate::{self, Reason, Returning},
     latency::Recorder,
     time::Moment,
 };
@@ -50,7 +50,7 @@ pub struct CohortState {
     pub decision: Mutex<config::cohort::Decision>,
     suppressed: Box<[AtomicU64]>,
     pushback_until: AtomicU64,
-    minutes: Mutex<[(u64, u32, u32); 2]>,
+    returning: Mutex<Returning>,
 }
 
 impl CohortState {
@@ -63,7 +63,7 @@ impl CohortState {
             decision: Mutex::new(decision),
             suppressed: Reason::ALL.iter().map(|_| AtomicU64::new(0)).collect(),
             pushback_until: AtomicU64::new(0),
-            minutes: Mutex::default(),
+            returning: Mutex::default(),
         }
     }
 
@@ -112,29 +112,12 @@ impl CohortState {
 
     /// Counts an arrival for the share of client retries.
     pub fn arrived(&self, now: Moment, client_retry: bool) {
-        let minute = now.as_secs() / 60;
-        let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
-        if minutes[1].0 != minute {
-            minutes[0] = if minutes[1].0 + 1 == minute { minutes[1] } else { (minute.wrapping_sub(1), 0, 0) };
-            minutes[1] = (minute, 0, 0);
-        }
-        let counts = &mut minutes[1];
-        if client_retry {
-            counts.2 += 1;
-        } else {
-            counts.1 += 1;
-        }
+        self.returning.lock().unwrap_or_else(PoisonError::into_inner).arrived(now, client_retry);
     }
 
     /// Client retries over originals of the last one to two minutes, in 1/1000; 0 below 20 arrivals.
     pub fn client_retry_per_mille(&self) -> u16 {
-        let minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
-        let originals = minutes[0].1 + minutes[1].1;
-        let retries = minutes[0].2 + minutes[1].2;
-        if originals + retries < 20 {
-            return 0;
-        }
-        u16::try_from(u64::from(retries) * 1_000 / u64::from(originals.max(1))).unwrap_or(u16::MAX)
+        self.returning.lock().unwrap_or_else(PoisonError::into_inner).per_mille()
     }
 }
 

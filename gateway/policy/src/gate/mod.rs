@@ -13,6 +13,7 @@
 
 mod facts;
 mod reason;
+mod returning;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 pub use facts::{Alternate, Facts, Mode};
 pub use reason::Reason;
+pub use returning::Returning;
 
 use crate::draw::{chance, thousandth};
 
