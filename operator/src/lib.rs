@@ -1,8 +1,9 @@
 //! The operator and its tools.
 //!
 //! `domain`, `fleet`, `render` and `status` are pure: values in, values out. `cluster`, `scrape`, `standalone` and `runtime`
-//! do I/O and decide nothing; `controller` joins them in a cluster. `lint`, `init` and `demo` are tools of the same binary.
+//! do I/O and decide nothing; `controller` joins them in a cluster. `lint`, `init`, `demo` and `replay` are tools of the same binary.
 
+mod chart;
 pub mod cli;
 pub mod cluster;
 pub mod controller;
@@ -12,6 +13,7 @@ pub mod fleet;
 pub mod init;
 pub mod lint;
 pub mod render;
+pub mod replay;
 pub mod runtime;
 pub mod scrape;
 pub mod standalone;

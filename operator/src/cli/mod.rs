@@ -7,6 +7,7 @@
 mod check;
 mod hold;
 mod operator;
+mod replay;
 mod serve;
 mod tools;
 
@@ -33,6 +34,8 @@ enum Command {
     Standalone(serve::StandaloneArgs),
     /// Show it all in about a minute: scripted providers, traffic, hedges, a guardrail that trips and recovers.
     Demo(crate::demo::Args),
+    /// Show what the shipped policy makes of incidents and ordinary days, in virtual time, next to other systems' rules.
+    Replay(crate::replay::Args),
     /// Say what the API server and the operator would say about files.
     Lint(tools::LintArgs),
     /// Print the compiled configuration of every fleet and its Kubernetes objects as YAML.
@@ -60,6 +63,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Operator(args) => operator::operator(args),
         Command::Standalone(args) => serve::standalone(args),
         Command::Demo(args) => serve::demo(args),
+        Command::Replay(args) => replay::replay(&args),
         Command::Lint(args) => tools::lint(&args),
         Command::Render(args) => tools::render(&args),
         Command::Crds => tools::crds(),

@@ -3,19 +3,16 @@
 //! Inputs: a [`Story`]. Outputs: one self-contained page. Sentences are made from the measured values, so that they
 //! cannot claim what the picture does not show.
 
-mod chart;
 mod page;
 
 use std::ops::Range;
 
-use self::{
-    chart::{BLUE, Chart, GREEN, ORANGE, RED, Series},
-    page::Figure,
-};
+use self::page::Figure;
 use super::{
     script::Scene,
     story::{Point, Story},
 };
+use crate::chart::{BLUE, Chart, GREEN, ORANGE, RED, Series};
 
 /// Where the guardrails of a cohort trip, in percent.
 pub struct Limits {

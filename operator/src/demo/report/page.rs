@@ -7,6 +7,7 @@ use super::super::{
     story::{SceneSummary, Story, Summary},
     verdict::{self, Promise},
 };
+use crate::chart::escaped;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -141,9 +142,4 @@ fn decisions(story: &Story) -> String {
         "<table>\n<tr><th>At</th><th class=\"words\">Decision</th></tr>\n{}</table>\n",
         rows.collect::<String>()
     )
-}
-
-/// Text that is safe between tags and in attributes.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

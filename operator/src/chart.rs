@@ -22,49 +22,49 @@ const INK: RGBColor = RGBColor(1, 2, 3);
 const GRID: RGBColor = RGBColor(4, 5, 6);
 
 /// Series colours with at least 3:1 contrast on white and on near-black.
-pub(super) const BLUE: RGBColor = RGBColor(42, 125, 211);
+pub(crate) const BLUE: RGBColor = RGBColor(42, 125, 211);
 /// What would have been.
-pub(super) const ORANGE: RGBColor = RGBColor(214, 106, 30);
+pub(crate) const ORANGE: RGBColor = RGBColor(214, 106, 30);
 /// A third series.
-pub(super) const GREEN: RGBColor = RGBColor(46, 145, 94);
+pub(crate) const GREEN: RGBColor = RGBColor(46, 145, 94);
 /// Trouble.
-pub(super) const RED: RGBColor = RGBColor(205, 70, 70);
+pub(crate) const RED: RGBColor = RGBColor(205, 70, 70);
 
 /// A named line. Points without a value are gaps.
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Shown in the legend.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Colour.
-    pub(super) colour: RGBColor,
+    pub(crate) colour: RGBColor,
     /// Drawn dashed.
-    pub(super) dashed: bool,
+    pub(crate) dashed: bool,
     /// Points.
-    pub(super) points: Vec<(f64, Option<f64>)>,
+    pub(crate) points: Vec<(f64, Option<f64>)>,
 }
 
 /// A picture.
-pub(super) struct Chart {
+pub(crate) struct Chart {
     /// Read out instead of the picture.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Horizontal axis with its unit.
-    pub(super) x: &'static str,
+    pub(crate) x: &'static str,
     /// Vertical axis with its unit.
-    pub(super) y: &'static str,
+    pub(crate) y: &'static str,
     /// Lines.
-    pub(super) series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Named horizontal lines.
-    pub(super) thresholds: Vec<(String, f64)>,
+    pub(crate) thresholds: Vec<(String, f64)>,
     /// Named vertical lines.
-    pub(super) moments: Vec<(String, f64)>,
+    pub(crate) moments: Vec<(String, f64)>,
     /// Shaded spans of the horizontal axis.
-    pub(super) shaded: Vec<Range<f64>>,
+    pub(crate) shaded: Vec<Range<f64>>,
     /// Logarithmic vertical axis.
-    pub(super) logarithmic: bool,
+    pub(crate) logarithmic: bool,
 }
 
 impl Chart {
     /// The picture, or a sentence where there is nothing to draw.
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let mut text = String::new();
         let drawn = {
             let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
@@ -72,7 +72,7 @@ impl Chart {
         };
         match drawn {
             Ok(()) => themed(&text, &self.title),
-            Err(error) => format!("<p class=\"empty\">{}: {error}</p>", super::page::escaped(&self.title)),
+            Err(error) => format!("<p class=\"empty\">{}: {error}</p>", escaped(&self.title)),
         }
     }
 
@@ -235,13 +235,18 @@ fn label(value: &f64) -> String {
     if *value != 0.0 && value.abs() < 1.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
+/// Text that is safe between tags and in attributes.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
 /// Marker colours become the page's own, and the picture gets a name for those who cannot see it.
 fn themed(svg: &str, title: &str) -> String {
-    let title = super::page::escaped(title);
+    let title = escaped(title);
     svg.replace("#010203", "currentColor")
         .replace("stroke=\"#040506\"", "stroke=\"currentColor\" stroke-opacity=\"0.16\"")
         .replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{title}\" "), 1)

@@ -1,0 +1,107 @@
+//! One latency cell of a pod: what is recorded and what was learnt from it last.
+
+use std::time::Duration;
+
+use hedgerow_policy::{
+    latency::Counts,
+    learning::{CellId, Learnt, Memory, scaled},
+    time::Moment,
+};
+
+/// A cell of one cohort and route.
+#[derive(Debug)]
+pub struct Cell {
+    /// Name.
+    pub id: CellId,
+    /// Primaries.
+    pub primary: Counts,
+    /// Hedges.
+    pub hedge: Counts,
+    /// Memory of the learner.
+    pub memory: Memory,
+    /// Learnt last.
+    pub learnt: Option<Learnt>,
+    /// Hedges sent here.
+    pub hedges: u64,
+    /// Those that won.
+    pub wins: u64,
+    /// Sum of their predicted win probabilities, in 1/1000.
+    pub predicted: u64,
+    input: (u64, u64),
+    waiting: Vec<Option<Moment>>,
+    free: Vec<u32>,
+}
+
+impl Cell {
+    /// An empty cell.
+    pub fn new(id: CellId) -> Self {
+        Self {
+            id,
+            primary: Counts::new(),
+            hedge: Counts::new(),
+            memory: Memory::default(),
+            learnt: None,
+            hedges: 0,
+            wins: 0,
+            predicted: 0,
+            input: (0, 0),
+            waiting: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// An attempt begins to wait for its first token; its place.
+    pub fn wait(&mut self, now: Moment) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.waiting.push(None);
+            (self.waiting.len() - 1) as u32
+        });
+        self.waiting[place as usize] = Some(now);
+        place
+    }
+
+    /// It waits no longer.
+    pub fn waited(&mut self, place: u32) {
+        self.waiting[place as usize] = None;
+        self.free.push(place);
+    }
+
+    /// Ages of those that wait.
+    pub fn ages(&self, now: Moment) -> Vec<Duration> {
+        self.waiting.iter().flatten().map(|start| now.since(*start)).collect()
+    }
+
+    /// How many wait for longer than `limit`.
+    pub fn stalled(&self, now: Moment, limit: Duration) -> u32 {
+        self.waiting.iter().flatten().filter(|start| now.since(**start) > limit).count() as u32
+    }
+
+    /// Input of a whole answer of a primary.
+    pub fn read(&mut self, total: u64, cached: u64) {
+        self.input.0 += total;
+        self.input.1 += cached;
+        if self.input.0 > 4_000_000 {
+            self.input = (self.input.0 / 2, self.input.1 / 2);
+        }
+    }
+
+    /// Cached share of the input, in 1/1000.
+    pub fn cached_per_mille(&self) -> u16 {
+        (self.input.1 * 1_000).checked_div(self.input.0).map_or(0, |share| share as u16)
+    }
+
+    /// A predicted win probability as experience scales it.
+    pub fn scaled(&self, predicted: u16) -> u16 {
+        scaled(predicted, self.hedges, self.wins, self.predicted)
+    }
+
+    /// What is normal.
+    pub fn expected(&self) -> Option<Duration> {
+        self.learnt.as_ref().and_then(|learnt| learnt.expected)
+    }
+
+    /// 95th percentile.
+    pub fn p95(&self) -> Option<Duration> {
+        self.learnt.as_ref().and_then(|learnt| learnt.p95)
+    }
+}

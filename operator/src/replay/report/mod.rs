@@ -1,0 +1,9 @@
+//! What came of scenarios, for people and for programs.
+
+mod html;
+mod json;
+mod text;
+
+pub use html::html;
+pub use json::json;
+pub use text::text;

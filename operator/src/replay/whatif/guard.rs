@@ -1,0 +1,126 @@
+//! The second reading: would the guardrail have let it last?
+//!
+//! Every delay of a cohort goes through the records in their own time. A row that outlived the delay counts as a hedge with
+//! the plan's probability; costs follow. Every ten seconds the windows are judged and the latch takes a step, exactly as the
+//! operator does it. While suspended nothing is hedged, and the trial follows.
+
+use hedgerow_policy::{
+    gate::Mode,
+    guardrail::{Context, Latch, Ring, State, Tally, Wish, evaluate, step, windows},
+    time::Moment,
+};
+
+use super::{
+    fit::waited,
+    forecast::{Forecast, Line},
+    rows::Row,
+};
+
+/// One cohort's guardrails, one per delay.
+pub struct Guard {
+    name: String,
+    rules: hedgerow_policy::guardrail::Rules,
+    cost: (f64, f64),
+    win: f64,
+    watches: Vec<Watch>,
+}
+
+struct Watch {
+    line: Line,
+    ring: Ring,
+    latch: Latch,
+    bucket: u64,
+    /// Parts of hedges that are not yet whole ones.
+    rest: f64,
+    wins: f64,
+    trips: u32,
+}
+
+impl Guard {
+    /// Nothing read yet.
+    pub fn of(forecast: &Forecast) -> Self {
+        // Hedging was on for long: the ramp is over.
+        let latch = Latch { state: State::Active, ..Latch::default() };
+        let watch = |line: &Line| Watch {
+            line: line.clone(),
+            ring: Ring::new(),
+            latch: latch.clone(),
+            bucket: 0,
+            rest: 0.0,
+            wins: 0.0,
+            trips: 0,
+        };
+        Self {
+            name: forecast.name.clone(),
+            rules: forecast.rules.clone(),
+            cost: forecast.cost,
+            win: forecast.win,
+            watches: forecast.lines.iter().skip(1).map(watch).collect(),
+        }
+    }
+
+    /// One row.
+    pub fn add(&mut self, row: &Row) {
+        if row.cohort != self.name || row.hedge.is_some() {
+            return;
+        }
+        for watch in &mut self.watches {
+            watch.turn(row.at, &self.rules);
+            watch.count(row, self.cost, self.win);
+        }
+    }
+
+    /// Writes the trips where they belong, and chooses.
+    pub fn tell(&self, forecast: &mut Forecast) {
+        for (line, watch) in forecast.lines.iter_mut().skip(1).zip(&self.watches) {
+            line.trips = watch.trips;
+        }
+        forecast.recommend();
+    }
+}
+
+impl Watch {
+    /// A new bucket: the one before is judged.
+    fn turn(&mut self, at: Moment, rules: &hedgerow_policy::guardrail::Rules) {
+        let bucket = Ring::index(at);
+        if bucket <= self.bucket {
+            return;
+        }
+        self.bucket = bucket;
+        let from = if self.latch.state == State::Trial { self.latch.since } else { Moment::ZERO };
+        let mut ring = Ring::new();
+        let since = self.ring.iter().filter(|(index, _)| *index >= Ring::index(from));
+        since.for_each(|(index, tally)| ring.merge(index, tally));
+        let evaluation = evaluate(rules, &windows(&ring, at, rules), &Context::default());
+        let wish = Wish { mode: Mode::Enforce, ..Wish::default() };
+        let (latch, transition) = step(&self.latch, rules, &wish, &evaluation, at);
+        self.latch = latch;
+        if transition.is_some_and(|transition| transition.to == State::Suspended) {
+            self.trips += 1;
+            // What led to the trip does not count against what follows.
+            self.ring = Ring::new();
+        }
+    }
+
+    fn count(&mut self, row: &Row, cost: (f64, f64), win: f64) {
+        let plan = self.line.plans.iter().find(|(route, ..)| *route == row.route);
+        let fires = plan.is_some_and(|(_, delay, _)| waited(row) > *delay);
+        let share = f64::from(self.latch.share_percent()) / 100.0;
+        let send = plan.filter(|_| fires).map_or(0.0, |(_, _, send)| send * share);
+        self.rest += send * f64::from(row.weight);
+        self.wins += send * f64::from(row.weight) * win;
+        let (hedges, wins) = (self.rest.floor(), self.wins.floor());
+        self.rest -= hedges;
+        self.wins -= wins;
+        let alone = (cost.0 * f64::from(row.weight)) as u128;
+        let tally = Tally {
+            originals: u64::from(row.weight),
+            hedges: hedges as u64,
+            hedge_wins: wins as u64,
+            primaries_cost: alone + (hedges * cost.1) as u128,
+            primaries_alone_cost: alone,
+            ..Tally::default()
+        };
+        *self.ring.at(row.at) += &tally;
+    }
+}

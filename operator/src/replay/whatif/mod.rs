@@ -1,0 +1,48 @@
+//! `hedgerow replay --from FILE`: what hedging would have made of one's own traffic.
+//!
+//! Inputs: attempt records (our JSON lines, or a CSV) and, if there are any, policies and routes for bounds, guardrails and
+//! prices. Output: per cohort a table over delays, what it is that makes the tail, and a recommendation. The file is read
+//! twice, once for the curves and once, in its own time, for the guardrails; memory depends on the number of cohorts and
+//! routes and not on that of rows.
+//!
+//! Delays, thinning, prediction and guardrails are `hedgerow_policy`'s. Legs are taken as independent; where the records
+//! hold hedges, their wins say how far that is true.
+//!
+//! Refuses: to guess. A row that cannot be read is counted and its place is told; without prices spend is in tokens.
+
+mod csv;
+mod fit;
+mod forecast;
+mod guard;
+mod records;
+mod rows;
+mod table;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use rows::{Row, RowsError, Skipped};
+pub use terms::Given;
+
+/// Reads `from` and tells what would have been, in words.
+///
+/// # Errors
+/// The file cannot be read at all, or is no such file.
+pub fn whatif(from: &Path, given: &Given) -> Result<String, RowsError> {
+    let mut fit = fit::Fit::default();
+    let skipped = rows::read(from, &mut |row| fit.add(row))?;
+    let mut forecasts: Vec<_> =
+        fit.cohorts.iter().map(|(name, cohort)| forecast::Forecast::of(name, cohort, given)).collect();
+    let mut guards: Vec<_> = forecasts.iter().map(guard::Guard::of).collect();
+    rows::read(from, &mut |row| {
+        for guard in &mut guards {
+            guard.add(row);
+        }
+    })?;
+    for (forecast, guard) in forecasts.iter_mut().zip(guards) {
+        guard.tell(forecast);
+    }
+    Ok(table::text(&fit, &forecasts, &skipped, given))
+}
