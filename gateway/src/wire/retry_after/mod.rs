@@ -128,7 +128,9 @@ fn positive(seconds: f64) -> Option<Duration> {
 }
 
 fn positive_any(seconds: f64) -> Option<Duration> {
-    if seconds > 0.0 { Some(Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST)) } else { None }
+    // Less than a nanosecond is rounded to nothing, which is no hint either.
+    let wait = (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST));
+    wait.filter(|wait| !wait.is_zero())
 }
 
 fn until(then: SystemTime, now: SystemTime) -> Option<Duration> {

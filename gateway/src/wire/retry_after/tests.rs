@@ -94,3 +94,10 @@ fn the_body_speaks_when_no_header_does() {
     headers.insert("retry-after", HeaderValue::from_static("3"));
     assert_eq!(hint(&headers, Some(&body), now()), Some(Duration::from_secs(3)));
 }
+
+#[test]
+fn less_than_a_nanosecond_is_no_wait() {
+    for text in ["0.00000000001", "0.0000000000000000000000000000007173", "0.0000000001ms"] {
+        assert_eq!(duration(text), None, "{text}");
+    }
+}
