@@ -23,12 +23,14 @@ pub(crate) async fn right_again(team: &Team, ended: Instant) -> Duration {
 
 /// Waits until everything is right, which is to be so within a time after `ended`; says how long it took.
 pub(crate) async fn right_within(team: &Team, ended: Instant, within: Duration) -> Duration {
+    let mut last = String::new();
     while let Some(wrong) = wrong(team).await {
         assert!(ended.elapsed() < within + LATE, "{:.1?} after the end: {wrong}", ended.elapsed());
+        last = wrong;
         time::sleep(LOOK).await;
     }
     let took = ended.elapsed();
-    assert!(took <= within, "statuses were right {took:.1?} after the end, not within {within:?}");
+    assert!(took <= within, "statuses were right {took:.1?} after the end, not within {within:?}; last was: {last}");
     took
 }
 
