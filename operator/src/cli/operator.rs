@@ -42,6 +42,9 @@ pub(super) struct OperatorArgs {
     log_format: LogFormat,
 }
 
+/// Off unless asked for by name: the client logs every call that fails, and whoever made the call says so once.
+const SAID_ALREADY: &str = "kube_client::client::builder=off";
+
 /// How logs look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
@@ -66,7 +69,8 @@ pub(super) fn operator(args: OperatorArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn log_to_stderr(filter: &str, format: LogFormat) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter).with_context(|| format!("--log {filter:?} is no filter"))?;
+    let filter = EnvFilter::try_new(format!("{SAID_ALREADY},{filter}"))
+        .with_context(|| format!("--log {filter:?} is no filter"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).init(),

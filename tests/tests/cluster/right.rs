@@ -30,7 +30,10 @@ pub(crate) async fn right_within(team: &Team, ended: Instant, within: Duration) 
         time::sleep(LOOK).await;
     }
     let took = ended.elapsed();
-    assert!(took <= within, "statuses were right {took:.1?} after the end, not within {within:?}; last was: {last}");
+    assert!(
+        took <= within,
+        "statuses were right {took:.1?} after the end, not within {within:?}; last was: {last}"
+    );
     took
 }
 
