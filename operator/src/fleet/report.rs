@@ -12,7 +12,7 @@ use hedgerow_crds::{
         hedge_policy::{Cohort, Recommendation},
     },
 };
-use hedgerow_policy::{guardrail::State, time::Moment};
+use hedgerow_policy::{guardrail::State, latency::Curve, time::Moment};
 
 use super::{
     Memory,
@@ -57,6 +57,9 @@ impl Memory {
             let key = CohortKey { policy: policy.name.clone(), cohort: cohort.name.to_string() };
             let outcome = self.outcomes.get(&key)?;
             let counted = self.store.counted().cohorts.get(&key.cohort);
+            let routes = self.recent.routes(&key.cohort);
+            let signs = self.signs(&routes, outcome, delays);
+            let tail = Tail::new(routes);
             Some(CohortFacts {
                 name: &cohort.name,
                 mode: decision::mode(fleet_spec, &policy.spec, cohort),
@@ -68,11 +71,8 @@ impl Memory {
                 not_hedged: counted.map_or(&no_reasons, |counted| &counted.suppressed),
                 delays,
                 today: self.history.today(&key.cohort),
-                recommendation: self.recommendation(policy, cohort, outcome, pods.now),
-                diagnosis: worth::diagnose(
-                    &self.tail(&key.cohort),
-                    &self.signs(&key.cohort, outcome, delays),
-                ),
+                recommendation: recommendation(&tail, policy, cohort, outcome, pods.now),
+                diagnosis: worth::diagnose(&tail, &signs),
             })
         });
         let facts = status::PolicyFacts {
@@ -154,36 +154,15 @@ impl Memory {
         status::fleet(old, &facts)
     }
 
-    fn tail(&self, cohort: &str) -> Tail {
-        Tail::new(self.recent.routes(cohort))
-    }
-
-    /// What other delays would do, for cohorts that are not Active or changed lately: statuses are small.
-    fn recommendation(
-        &self,
-        policy: &Policy,
-        cohort: &Cohort,
-        outcome: &Outcome,
-        now: Moment,
-    ) -> Vec<Recommendation> {
-        let latch = &outcome.standing.latch;
-        if latch.state == State::Active && now.since(latch.since) >= LATELY {
-            return Vec::new();
-        }
-        let streaming = cohort.match_.as_ref().and_then(|matches| matches.stream).unwrap_or(true);
-        let terms = Terms::of(&policy.spec, streaming, &outcome.windows.long);
-        worth::recommend(&self.tail(&cohort.name), &terms)
-    }
-
-    fn signs(&self, cohort: &str, outcome: &Outcome, delays: &[(String, Duration)]) -> Signs {
+    fn signs(&self, routes: &[(String, Curve)], outcome: &Outcome, delays: &[(String, Duration)]) -> Signs {
         let mut signs = Signs {
             hedges: outcome.windows.hedges_long.hedges,
             wins: outcome.windows.hedges_long.hedge_wins,
             delay: delays.iter().map(|(_, delay)| *delay).min(),
             ..Signs::default()
         };
-        for (route, _) in self.recent.routes(cohort) {
-            let outcomes = self.trail.outcomes(&route);
+        for (route, _) in routes {
+            let outcomes = self.trail.outcomes(route);
             signs.attempts += outcomes.values().sum::<u64>();
             signs.throttled += outcomes.get(THROTTLED).copied().unwrap_or(0);
         }
@@ -201,4 +180,21 @@ impl Memory {
             failed: count(&|outcome| FAILURES.contains(&outcome)),
         }
     }
+}
+
+/// What other delays would do, for cohorts that are not Active or changed lately: statuses are small.
+fn recommendation(
+    tail: &Tail,
+    policy: &Policy,
+    cohort: &Cohort,
+    outcome: &Outcome,
+    now: Moment,
+) -> Vec<Recommendation> {
+    let latch = &outcome.standing.latch;
+    if latch.state == State::Active && now.since(latch.since) >= LATELY {
+        return Vec::new();
+    }
+    let streaming = cohort.match_.as_ref().and_then(|matches| matches.stream).unwrap_or(true);
+    let terms = Terms::of(&policy.spec, streaming, &outcome.windows.long);
+    worth::recommend(tail, &terms)
 }

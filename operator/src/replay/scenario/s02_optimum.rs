@@ -46,7 +46,8 @@ pub const SCENARIO: Scenario = Scenario {
     accept,
 };
 
-fn shape(name: &str) -> Shape {
+/// First tokens of a world by its name.
+pub(super) fn shape(name: &str) -> Shape {
     match name {
         "lognormal" => Shape::lognormal(0.6, 0.6),
         "5 % stragglers" => stragglers(),

@@ -5,11 +5,11 @@
 //! by the default policy. From the guardrails issue: within 10 % of the truth at each, and the interval covers it in at
 //! least 90 % of 200 seeds (fewer seeds give a coarser share).
 
-use super::{Acceptance, Case, Scenario, s01_straggler_tail::stragglers};
+use super::{Acceptance, Case, Scenario, s02_optimum::shape};
 use crate::replay::{
     Figures, Results,
     engine::Run,
-    model::{Arm, Model, Provider, Traffic, chance::Shape, terms::policy},
+    model::{Arm, Model, Provider, Traffic, terms::policy},
 };
 
 const SECONDS: f64 = 600.0;
@@ -24,15 +24,6 @@ pub const SCENARIO: Scenario = Scenario {
     figures,
     accept,
 };
-
-fn shape(name: &str) -> Shape {
-    match name {
-        "lognormal" => Shape::lognormal(0.6, 0.6),
-        "5 % stragglers" => stragglers(),
-        "3 % stragglers" => Shape::lognormal(0.6, 0.5).with_rare(0.03, Shape::lognormal(6.0, 0.3)),
-        _ => Shape::Pareto { least: 0.353, alpha: 1.8 },
-    }
-}
 
 fn cases() -> Vec<Case> {
     WORLDS
