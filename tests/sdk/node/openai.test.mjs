@@ -81,3 +81,19 @@ test("a client that leaves is noticed by the provider at once", async () => {
   const cancel = await cancelledSince(before);
   assert.ok(cancel.atUnixMs - left < 100, `noticed after ${cancel.atUnixMs - left} ms`);
 });
+
+// A server that answers while the client still sends, and then closes, loses its answer in most of such calls.
+test("a full lane says 429 and Retry-After, however large the body is", async () => {
+  const lane = { headers: { "x-lane": "narrow" } };
+  const orders = { tokens: 2000, gapMs: 20 };
+  const holder = await through().chat.completions.create({ model: "gpt-test", messages: order(orders), stream: true }, lane);
+  for (let call = 0; call < 20; call += 1) {
+    const body = { model: "gpt-test", messages: [{ role: "user", content: "x".repeat(20_000_000) }] };
+    await assert.rejects(
+      through().chat.completions.create(body, lane),
+      (error) => error instanceof OpenAI.RateLimitError && Number(error.headers.get("retry-after")) >= 1,
+      `call ${call}`,
+    );
+  }
+  holder.controller.abort();
+});
