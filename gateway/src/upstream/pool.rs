@@ -8,8 +8,9 @@
 //! connection behind; one that takes its HTTP/1.1 connection with it is followed by one spare. Refuses: retries, and queues
 //! longer than a dial.
 //!
-//! HTTP/1.1 idle time-out 30 s (below the 60 s that common servers and load balancers use); every connection retires
-//! after 10 min +-20 %, so that DNS changes are followed and a fleet does not reconnect in step.
+//! Idle time-out 30 s (below the 60 s that common servers and load balancers use), but of h2 connections one stays, because
+//! a stream on it costs nothing; every connection retires after 10 min +-20 %, so that DNS changes are followed and a fleet
+//! does not reconnect in step. The first h2 connection with room is taken, so that those of a peak fall idle.
 
 use std::{
     collections::VecDeque,
@@ -73,6 +74,8 @@ struct Multiplexed {
     /// Whether SETTINGS are still expected, so that more streams will fit soon.
     unsettled: bool,
     used: bool,
+    /// When its last stream ended, or it was opened.
+    since: Instant,
     retire_at: Instant,
 }
 
@@ -214,6 +217,7 @@ impl Pool {
                     limit: allowed,
                     unsettled: true,
                     used: false,
+                    since: now(),
                     retire_at,
                 });
                 self.serve(&mut state);
@@ -280,6 +284,9 @@ impl Pool {
         let mut state = self.lock();
         if let Some(connection) = state.multiplexed.iter_mut().find(|c| c.id == id) {
             connection.streams -= 1;
+            if connection.streams == 0 {
+                connection.since = now();
+            }
         }
         if !state.waiting.is_empty() {
             self.serve(&mut state);
@@ -298,6 +305,8 @@ impl Pool {
         let now = now();
         let mut state = self.lock();
         state.multiplexed.retain(|c| !c.sender.is_closed() && now < c.retire_at);
+        let mut place = 0..;
+        state.multiplexed.retain(|c| place.next() == Some(0) || c.streams > 0 || now < c.since + IDLE);
         state.idle.retain(|c| !c.sender.is_closed() && now < c.retire_at && now < c.since + IDLE);
         for connection in &mut state.multiplexed {
             // A peer whose SETTINGS say nothing new within a second will not make room by them.
@@ -344,11 +353,12 @@ impl Lease {
 
     /// The answer was read to the end.
     pub(super) fn finish(mut self) {
-        if let LeaseKind::Http1 { sender, retire_at } = mem::replace(&mut self.kind, LeaseKind::Over)
-            && !sender.is_closed()
-            && now() < retire_at
-        {
-            self.pool.give_back(sender, retire_at);
+        match mem::replace(&mut self.kind, LeaseKind::Over) {
+            LeaseKind::Http1 { sender, retire_at } if !sender.is_closed() && now() < retire_at => {
+                self.pool.give_back(sender, retire_at);
+            }
+            LeaseKind::Http2 { id, .. } => self.pool.end_stream(id),
+            LeaseKind::Http1 { .. } | LeaseKind::Over => {}
         }
     }
 

@@ -126,6 +126,17 @@ async fn a_peer_with_a_small_limit_gets_more_connections_instead_of_a_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_was_read_to_its_end_makes_room_for_the_next() {
+    let pki = pki(&[b"h2"]);
+    let (address, connections) = serve(&pki, 4, || async { full("ok") }).await;
+    let upstream = trusting(&pki, address, Some("localhost"));
+    for _ in 0..200 {
+        assert_eq!(within(text(within(send(&upstream)).await.unwrap())).await, "ok");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_cancels_reach_the_peer_and_leave_an_innocent_stream_alone() {
     let pki = pki(&[b"h2"]);
     let (gone, mut cancelled) = mpsc::unbounded_channel();

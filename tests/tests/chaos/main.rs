@@ -5,8 +5,8 @@
 //! is what the providers saw; and not one planted word of a prompt, an answer or a key is in a log line, a record or a
 //! metric, at the most talkative log level.
 //!
-//! Inputs: `HEDGEROW_CHAOS`, the number of user actions (20,000 unless set; `tests/run soak` sets 200,000). Outputs: the
-//! figures of the run.
+//! Inputs: `HEDGEROW_CHAOS`, the number of user actions, or for how many minutes, as in `30min` (20,000 user actions unless
+//! set; `tests/run soak` plays 200,000, then half an hour). Outputs: the figures of the run.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
 #![allow(clippy::print_stdout, reason = "a run tells its figures")]
@@ -33,14 +33,26 @@ use std::{
 
 use book::Book;
 use ledger::Ledger;
-use run::Run;
+use run::{Length, Run};
 use serde_json::Value;
-use stand::Stand;
+use stand::{ROUTES, Stand};
 
 /// The one seed.
 const SEED: u64 = 0x0068_6564_6765_726f;
 /// User actions unless the environment says more.
 const ACTIONS: u32 = 20_000;
+
+/// How long the environment wants the run to be.
+fn length() -> Length {
+    let Ok(text) = std::env::var("HEDGEROW_CHAOS") else { return Length::Actions(ACTIONS) };
+    let number = |text: &str| {
+        text.parse().expect("HEDGEROW_CHAOS is a number of user actions, or of minutes with `min`")
+    };
+    match text.strip_suffix("min") {
+        Some(minutes) => Length::Time(Duration::from_mins(u64::from(number(minutes)))),
+        None => Length::Actions(number(&text)),
+    }
+}
 /// What memory may grow by between the second tenth and the end: fragments, and pools at their largest.
 const GROWTH: u64 = 24 * 1024 * 1024;
 
@@ -61,19 +73,20 @@ async fn settled(stand: &Stand, book: &Book) {
     assert!(!leaked, "still held: {held} in the gateway, {} attempts at providers", book.open());
 }
 
-/// Waits until the sockets of the run are closed but for the `kept` connections to the provider over HTTP/2: those over
-/// HTTP/1.1 are closed after half a minute.
-async fn closed(stand: &Stand, before: usize, kept: &AtomicUsize) {
-    let open = || (stand.descriptors(), kept.load(Ordering::Relaxed));
+/// Waits until the sockets of the run are closed but for one connection per route over HTTP/2: idle ones are closed after
+/// half a minute.
+async fn closed(stand: &Stand, before: usize, http2: &AtomicUsize) {
+    let kept = ROUTES.iter().filter(|route| route.http2).count();
+    let open = || (stand.descriptors() - before, http2.load(Ordering::Relaxed));
     let waited = tokio::time::timeout(Duration::from_secs(45), async {
-        while open().0 > before + open().1 {
+        while open().0 > kept || open().1 > kept {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     });
     let leaked = waited.await.is_err();
     assert!(
         !leaked,
-        "descriptors and connections that are kept are {:?}, and {before} before the run",
+        "{kept} connections are to be kept; descriptors and connections over HTTP/2: {:?}",
         open()
     );
 }
@@ -110,26 +123,26 @@ fn check_answers(run: &Run, total: u32) {
         let count = tally.get(what).copied().unwrap_or(0);
         assert!(count >= u64::from(total / 2_000), "hardly any {what}: {tally:?}");
     }
+    let refused = tally.get("attempts 0").copied().unwrap_or(0);
+    assert!(refused * 4 < u64::from(total), "most of it must reach a provider: {tally:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_mixed_lost_held_or_told_whoever_breaks_off_and_when() {
-    let asked = std::env::var("HEDGEROW_CHAOS").ok();
-    let total =
-        asked.map_or(ACTIONS, |text| text.parse().expect("HEDGEROW_CHAOS is a number of user actions"));
     let book: &'static Book = Box::leak(Box::new(Book::new(SEED)));
     let pki = certificate::of_localhost();
-    let (http2, kept) = provider_http2::start(book, pki.server).await;
+    let (http2, http2_connections) = provider_http2::start(book, pki.server).await;
     let stand = Stand::start(provider_http1::start(book).await, http2, &pki.ca).await;
-    let run: &'static Run = Box::leak(Box::new(Run::new(total, book)));
+    let run: &'static Run = Box::leak(Box::new(Run::new(length(), book)));
 
     let (started, descriptors) = (Instant::now(), stand.descriptors());
     let memory = run.play(&stand).await;
+    let total = run.actions();
     settled(&stand, book).await;
     println!("{total} user actions in {:.1} s: {:?}", started.elapsed().as_secs_f64(), run.tally());
     println!("memory at each tenth: {:?} MiB", memory.iter().map(|bytes| bytes >> 20).collect::<Vec<_>>());
-    closed(&stand, descriptors, &kept).await;
-    println!("{} connections are kept to the provider over HTTP/2", kept.load(Ordering::Relaxed));
+    println!("{} connections to the provider over HTTP/2", http2_connections.load(Ordering::Relaxed));
+    closed(&stand, descriptors, &http2_connections).await;
 
     check_answers(run, total);
     let (booked, dropped) = (stand.attempts().await, dropped(&stand).await);

@@ -7,7 +7,7 @@ use std::{
         Mutex,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fastrand::Rng;
@@ -28,9 +28,19 @@ const CONNECTIONS: [usize; 3] = [32, 16, 16];
 /// One in so many is garbage.
 const GARBAGE: u32 = 100;
 
+/// How long a run is.
+#[derive(Clone, Copy, Debug)]
+pub enum Length {
+    /// So many user actions.
+    Actions(u32),
+    /// As many as are played in this time.
+    Time(Duration),
+}
+
 /// What all clients share.
 pub struct Run {
-    total: u32,
+    length: Length,
+    began: Instant,
     next: AtomicU32,
     book: &'static Book,
     tally: Mutex<BTreeMap<String, u64>>,
@@ -38,9 +48,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of so many user actions against providers that keep this book.
-    pub fn new(total: u32, book: &'static Book) -> Self {
-        Self { total, next: AtomicU32::new(0), book, tally: Mutex::default(), wrong: Mutex::default() }
+    /// A run of this length, which begins now, against providers that keep this book.
+    pub fn new(length: Length, book: &'static Book) -> Self {
+        let (next, began) = (AtomicU32::new(0), Instant::now());
+        Self { length, began, next, book, tally: Mutex::default(), wrong: Mutex::default() }
     }
 
     /// Plays everything; the gateway's memory at each tenth, in bytes.
@@ -62,6 +73,32 @@ impl Run {
         memory
     }
 
+    /// User actions so far.
+    pub fn actions(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// The next user action, unless the run is over.
+    fn draw(&self) -> Option<u32> {
+        let last = match self.length {
+            Length::Actions(total) => total,
+            Length::Time(time) if self.began.elapsed() < time => u32::MAX,
+            Length::Time(_) => 0,
+        };
+        self.next
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < last).then_some(next + 1))
+            .ok()
+    }
+
+    /// Full tenths of the run that are over.
+    fn tenths(&self) -> usize {
+        let tenths = match self.length {
+            Length::Actions(total) => u64::from(self.actions()) * 10 / u64::from(total),
+            Length::Time(time) => (self.began.elapsed().as_millis() * 10 / time.as_millis()) as u64,
+        };
+        tenths.min(10) as usize
+    }
+
     /// How often what was seen.
     pub fn tally(&self) -> BTreeMap<String, u64> {
         self.tally.lock().unwrap().clone()
@@ -73,11 +110,7 @@ impl Run {
     }
 
     async fn worker(&'static self, link: Link, gateway: SocketAddr) {
-        loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.total {
-                return;
-            }
+        while let Some(number) = self.draw() {
             if number.is_multiple_of(GARBAGE) {
                 garbage::send(gateway, &mut Rng::with_seed(SEED ^ u64::from(number))).await;
                 self.count("garbage");
@@ -87,7 +120,14 @@ impl Run {
             match link.play(&plan).await {
                 Seen::Left => self.count("left"),
                 Seen::Nothing(why) => self.find(&plan, &format!("no answer: {why}")),
-                Seen::Answer(answer) => self.judge(&plan, &answer),
+                Seen::Answer(answer) => {
+                    self.judge(&plan, &answer);
+                    if attempts(&answer) == "0" {
+                        // As SDKs do it. Else clients come round again and again while a route rests, and most
+                        // user actions never reach a provider.
+                        tokio::time::sleep(retry_after(&answer)).await;
+                    }
+                }
             }
         }
     }
@@ -97,7 +137,7 @@ impl Run {
         match verdict::judge(plan, answer, self.book) {
             Ok(verdict) => {
                 self.count(format!("{verdict:?}").to_lowercase());
-                self.count(format!("attempts {}", header("x-hedgerow-attempts")));
+                self.count(format!("attempts {}", attempts(answer)));
                 if header("x-hedgerow-hedged") == "true" {
                     self.count("hedged");
                 }
@@ -113,8 +153,7 @@ impl Run {
     async fn watch(&self, stand: &Stand) -> Vec<u64> {
         let mut memory = Vec::new();
         while memory.len() < 10 {
-            let played = u64::from(self.next.load(Ordering::Relaxed));
-            if played * 10 >= u64::from(self.total) * (memory.len() as u64 + 1) {
+            if self.tenths() > memory.len() {
                 memory.push(stand.resident());
                 stand.admin("/metrics").await;
             }
@@ -130,4 +169,15 @@ impl Run {
     fn find(&self, plan: &Plan, what: &str) {
         self.wrong.lock().unwrap().push(format!("{plan:?}\n  {what}"));
     }
+}
+
+/// How many attempts were made for an answer.
+fn attempts(answer: &Answer) -> &str {
+    answer.headers.get("x-hedgerow-attempts").map_or("", |value| value.to_str().unwrap())
+}
+
+/// How long the gateway asks to wait.
+fn retry_after(answer: &Answer) -> Duration {
+    let seconds = answer.headers.get("retry-after").map_or("0", |value| value.to_str().unwrap());
+    Duration::from_secs(seconds.parse().unwrap())
 }

@@ -187,11 +187,12 @@ fn borders(body: &[u8]) -> Vec<usize> {
 }
 
 fn refuse(script: &mut Script, cause: &Cause, rng: &mut Rng) {
-    let (status, code) = match rng.u8(..) {
-        0..20 => (429, "rate_limit_exceeded"),
-        20..40 => (503, "server_is_overloaded"),
-        40..60 => (529, "overloaded_error"),
-        60..200 => (500, "server_error"),
+    // One request in a thousand asks for a wait: a route then rests for a second, whatever it asked for.
+    let (status, code) = match rng.u16(..) {
+        0..400 => (429, "rate_limit_exceeded"),
+        400..800 => (503, "server_is_overloaded"),
+        800..1_200 => (529, "overloaded_error"),
+        1_200..51_200 => (500, "server_error"),
         _ => (400, "invalid_request_error"),
     };
     script.status = status;
