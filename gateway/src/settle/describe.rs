@@ -31,7 +31,9 @@ fn weight(action: &Action, eventful: bool) -> Option<u32> {
 pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment) {
     let action = &attempt.action;
     let course = action.course();
-    let eventful = attempt.kind != Kind::Primary || outcome != Outcome::Won || course.attempts > 1;
+    let contract_valid = attempt.end == End::Complete && stopped_as_allowed(attempt);
+    let eventful =
+        attempt.kind != Kind::Primary || outcome != Outcome::Won || course.attempts > 1 || !contract_valid;
     let Some(sample_weight) = weight(action, eventful) else { return };
     let request = &action.request;
     let since = |at: Option<Moment>| at.map(|at| millis(attempt.started, at));
@@ -61,7 +63,7 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
         status: attempt.status.map(|status| status.as_u16()),
         status_class: attempt_class(outcome),
         error_scope: scope,
-        contract_valid: attempt.end == End::Complete,
+        contract_valid,
         cancellation_sent: cancelled,
         cancellation_observed: cancelled,
         usage_input_units: Some(
@@ -84,6 +86,16 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
         upstream_request_id: &attempt.upstream_request_id,
     };
     action.runtime.records.try_write(&record);
+}
+
+/// Whether a stream ended for a reason that its policy allows. It has been relayed by then, so this is only recorded; a
+/// whole answer was held against all of the contract before it won.
+fn stopped_as_allowed(attempt: &Attempt) -> bool {
+    let action = &attempt.action;
+    let allowed = &action.snapshot.terms(action.request.cohort.as_deref()).contract.allowed_finish_reasons;
+    let Some(reader) = attempt.reader.as_ref().filter(|_| !allowed.is_empty()) else { return true };
+    let reason = reader.finish_reason();
+    reason.is_empty() || allowed.iter().any(|word| word.as_bytes() == reason)
 }
 
 /// Writes the record of a settled user action.

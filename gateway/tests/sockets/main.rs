@@ -4,6 +4,7 @@
 mod authority;
 mod distance;
 mod encrypted;
+mod finish_reason;
 mod half_bodies;
 mod idle_race;
 mod lane_records;

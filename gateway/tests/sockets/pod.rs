@@ -1,4 +1,4 @@
-//! A pod whose provider never runs out of tokens, and the records that it writes.
+//! A pod whose provider never runs out of tokens, or gives one answer, and the records that it writes.
 
 use std::{
     io::{self, Write},
@@ -40,18 +40,22 @@ use crate::{peer::route, within};
 /// The body of a request for a stream.
 pub const ASKED: &str = r#"{"model":"m","stream":true,"messages":[]}"#;
 
-/// A provider that has a token of 32 KiB whenever it is asked for one, and never ends.
-struct Endless(Bytes);
+/// A provider whose answers are this piece, again and again without end, or once.
+#[derive(Clone)]
+struct Provider {
+    piece: Bytes,
+    endless: bool,
+}
 
-impl Transports for Endless {
+impl Transports for Provider {
     fn open(&self, _: &Route, _: &Egress, _: &Trust) -> Result<Arc<dyn Transport>, SetupError> {
-        Ok(Arc::new(Self(self.0.clone())))
+        Ok(Arc::new(self.clone()))
     }
 }
 
-impl Transport for Endless {
+impl Transport for Provider {
     fn send(&self, _: request::Parts, _: Segments) -> Sending {
-        let body = Self(self.0.clone());
+        let body = self.clone();
         Box::pin(async move {
             let head =
                 http::Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
@@ -60,15 +64,16 @@ impl Transport for Endless {
     }
 }
 
-impl Body for Endless {
+impl Body for Provider {
     type Data = Bytes;
     type Error = UpstreamError;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
-        Poll::Ready(Some(Ok(Frame::data(self.0.clone()))))
+        let piece = if self.endless { self.piece.clone() } else { std::mem::take(&mut self.piece) };
+        Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
     }
 }
 
@@ -103,8 +108,19 @@ fn token() -> Bytes {
     format!("data: {{\"choices\":[{choice}]}}\n\n").into()
 }
 
-/// A pod with one route; `change` sees its configuration first.
+/// A pod with one route, whose provider has a token of 32 KiB whenever it is asked for one and never ends; `change` sees
+/// its configuration first.
 pub fn pod(limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
+    in_front_of(Provider { piece: token(), endless: true }, limits, change)
+}
+
+/// The same with a provider whose every answer is `stream`.
+pub fn pod_answering(stream: &str, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
+    let provider = Provider { piece: Bytes::copy_from_slice(stream.as_bytes()), endless: false };
+    in_front_of(provider, Limits::default(), change)
+}
+
+fn in_front_of(provider: Provider, limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
     let records = Records::default();
     let (writer, flush) = RecordWriter::to(records.clone(), Counter::default());
     let runtime = Runtime::new(Options {
@@ -112,7 +128,7 @@ pub fn pod(limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
         metrics: Metrics::new(),
         records: writer,
         credentials: Arc::new(Credentials::default()),
-        transports: Box::new(Endless(token())),
+        transports: Box::new(provider),
     });
     let text = br#"{"schema":"hedgerow.dev/gateway/v1","fleet":{"namespace":"local","name":"default"}}"#;
     let mut config = GatewayConfig::read(text).unwrap();

@@ -50,7 +50,10 @@ impl StreamReader {
                 b"text" => chunk.visible |= self.generated(value),
                 b"finish_reason" => match json::inside(value) {
                     Some(b"error") => chunk.failed = true, // OpenRouter
-                    Some(reason) => finish = !reason.is_empty(),
+                    Some(reason) => {
+                        finish = !reason.is_empty();
+                        self.finish.note(reason);
+                    }
                     None => {}
                 },
                 _ => {}

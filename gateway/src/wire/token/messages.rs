@@ -37,7 +37,9 @@ impl StreamReader {
             }
             b"message_delta" => {
                 self.meter.add(usage);
-                let stopped = json::present(delta, b"stop_reason").is_some();
+                let stopped = json::present(delta, b"stop_reason");
+                self.finish.note(stopped.and_then(json::inside).unwrap_or_default());
+                let stopped = stopped.is_some();
                 self.seen = 1;
                 self.finished |= u128::from(stopped);
                 if stopped { Signal::Finish } else { Signal::NotToken }

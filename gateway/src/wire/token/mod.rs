@@ -64,6 +64,7 @@ pub struct StreamReader {
     finished: u128,
     ended: bool,
     spoiled: bool,
+    finish: FinishReason,
     output_bytes: u64,
     token_frames: u64,
 }
@@ -78,6 +79,7 @@ impl StreamReader {
             finished: 0,
             ended: false,
             spoiled: false,
+            finish: FinishReason::default(),
             output_bytes: 0,
             token_frames: 0,
         }
@@ -108,10 +110,10 @@ impl StreamReader {
     /// Reads what was left at the end of the stream without its blank line. It may tell usage or an error; it proves
     /// no success, except that the sentinel, which says nothing else, may lack its line end.
     pub fn read_tail(&mut self, tail: &Frame) -> Signal {
-        let before = (self.seen, self.finished, self.ended);
+        let before = (self.seen, self.finished, self.ended, self.finish);
         let signal = self.read(tail);
         if signal != Signal::End {
-            (self.seen, self.finished, self.ended) = before;
+            (self.seen, self.finished, self.ended, self.finish) = before;
         }
         match signal {
             Signal::Error(_) | Signal::End | Signal::UsageOnly => signal,
@@ -139,6 +141,11 @@ impl StreamReader {
         self.seen != 0 && self.seen == self.finished
     }
 
+    /// Why the first choice that stopped did so, in the provider's word; empty before that.
+    pub fn finish_reason(&self) -> &[u8] {
+        self.finish.as_bytes()
+    }
+
     /// The usage told so far.
     pub fn usage(&self) -> Option<Usage> {
         self.meter.usage()
@@ -160,6 +167,28 @@ impl StreamReader {
         let length = super::json::inside(value).map_or(0, <[u8]>::len);
         self.output_bytes += length as u64;
         length > 0
+    }
+}
+
+/// A finish reason, kept beside the reader: the longest known has 23 bytes, and what is longer is cut.
+#[derive(Debug, Clone, Copy, Default)]
+struct FinishReason {
+    bytes: [u8; 31],
+    length: u8,
+}
+
+impl FinishReason {
+    /// Notes the first one.
+    fn note(&mut self, reason: &[u8]) {
+        if self.length == 0 {
+            let length = reason.len().min(self.bytes.len());
+            self.bytes[..length].copy_from_slice(&reason[..length]);
+            self.length = length as u8;
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
     }
 }
 

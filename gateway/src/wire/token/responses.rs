@@ -40,6 +40,9 @@ impl StreamReader {
         match name {
             b"completed" | b"incomplete" | b"done" => {
                 self.end(response);
+                // As a whole answer tells it.
+                let status = json::get(response, b"status").and_then(json::inside);
+                self.finish.note(status.unwrap_or(name));
                 Signal::Finish
             }
             b"failed" => {

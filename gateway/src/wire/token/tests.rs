@@ -101,6 +101,37 @@ fn a_chat_stream_is_complete_when_every_choice_finished_and_the_sentinel_came() 
 }
 
 #[test]
+fn the_reason_of_the_first_choice_that_stops_is_kept() {
+    for (operation, stream, reason) in [
+        (ChatCompletions, data(&[r#"{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}"#]), ""),
+        (
+            ChatCompletions,
+            data(&[
+                r#"{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}"#,
+                r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+            ]),
+            "length",
+        ),
+        (Messages, data(&[r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#]), "max_tokens"),
+        (
+            Responses,
+            data(&[r#"{"type":"response.incomplete","response":{"status":"incomplete"}}"#]),
+            "incomplete",
+        ),
+        (
+            ChatCompletions,
+            data(&[
+                r#"{"choices":[{"delta":{},"finish_reason":"a_word_that_is_longer_than_any_of_theirs"}]}"#,
+            ]),
+            "a_word_that_is_longer_than_any_",
+        ),
+    ] {
+        let (_, reader) = read(operation, &stream);
+        assert_eq!(reader.finish_reason(), reason.as_bytes(), "{stream}");
+    }
+}
+
+#[test]
 fn what_is_left_at_the_end_proves_no_success() {
     let word = data(&[r#"{"choices":[{"delta":{"content":"x"}}]}"#]);
     let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3}}"#;

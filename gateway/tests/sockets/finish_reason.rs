@@ -1,0 +1,39 @@
+//! A stream whose end its policy does not allow: it has been relayed by then, so its record says so.
+
+use hedgerow_config::state::InFlight;
+use tokio::io::AsyncReadExt as _;
+
+use crate::{
+    pod::{ASKED, ask, pod_answering},
+    within,
+};
+
+/// What the record of an attempt says of the contract whose stream stops with `reason`.
+async fn kept(reason: &str) -> bool {
+    let stream = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}}}}]}}\n\n\
+         data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\ndata: [DONE]\n\n"
+    );
+    let pod = pod_answering(&stream, |config| {
+        config.settings.defaults.contract.allowed_finish_reasons = vec!["stop".into(), "tool_calls".into()];
+    });
+    // Uneventful user actions are written one in ten.
+    for _ in 0..200 {
+        let mut client = ask(pod.address, ASKED).await;
+        let mut head = [0; 12];
+        within(client.read_exact(&mut head)).await.unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+        pod.until(|held| held == InFlight::default()).await;
+    }
+    let records = pod.records();
+    let attempts: Vec<_> = records.iter().filter_map(|record| record["contract_valid"].as_bool()).collect();
+    assert!(attempts.iter().all(|valid| *valid == attempts[0]), "{attempts:?}");
+    assert_eq!(attempts.len() == 200, !attempts[0], "what breaks the contract is always written");
+    attempts[0]
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_as_its_policy_does_not_allow_is_recorded_as_such() {
+    assert!(kept("stop").await);
+    assert!(!kept("length").await);
+}
