@@ -85,6 +85,10 @@ pub enum Step {
     Hex(String),
     /// `data: <text>` and a blank line, as one chunk.
     Data(String),
+    /// Bytes outside of any answer, as they are: a status line, pieces of a head.
+    Raw(String),
+    /// Headers without end, so many, each of 64 letters, with so many milliseconds before each.
+    Headers(usize, u64),
     /// So many letters, in chunks of 16 KiB.
     Fill(usize),
     /// From here on, chunks of at most so many bytes.

@@ -120,6 +120,8 @@ async fn play(stream: &mut TcpStream, seen: &Mutex<Seen>, script: &[Step]) -> st
             Step::Send(text) => send(stream, seen, text.as_bytes(), piece).await?,
             Step::Hex(digits) => send(stream, seen, &unhex(digits), piece).await?,
             Step::Data(text) => send(stream, seen, format!("data: {text}\n\n").as_bytes(), piece).await?,
+            Step::Raw(text) => stream.write_all(text.as_bytes()).await?,
+            Step::Headers(count, pause) => headers(stream, *count, Duration::from_millis(*pause)).await?,
             Step::Fill(count) => send(stream, seen, &vec![b'x'; *count], 16 * 1024).await?,
             Step::Split(bytes) => piece = *bytes,
             Step::Ms(pause) => still_there(stream, Duration::from_millis(*pause)).await?,
@@ -143,6 +145,16 @@ fn start(head: &Head, length: &str) -> Vec<u8> {
     }
     text.push_str("\r\n");
     text.into_bytes()
+}
+
+async fn headers(stream: &mut TcpStream, count: usize, pause: Duration) -> std::io::Result<()> {
+    for index in 0..count {
+        if !pause.is_zero() {
+            still_there(stream, pause).await?;
+        }
+        stream.write_all(format!("x-{index}: {}\r\n", "x".repeat(64)).as_bytes()).await?;
+    }
+    Ok(())
 }
 
 async fn send(stream: &mut TcpStream, seen: &Mutex<Seen>, bytes: &[u8], piece: usize) -> std::io::Result<()> {

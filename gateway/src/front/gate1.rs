@@ -1,6 +1,6 @@
 //! Gate 1: what can be refused by headers alone, before the body is read.
 //!
-//! Client key, the pod's ceiling of user actions (`maxInFlight`), size of the body, ceiling of buffered bytes. Inputs: the
+//! Client key, size and coding of the body, the pod's ceiling of user actions (`maxInFlight`), ceiling of buffered bytes. Inputs: the
 //! request's head. Outputs: an [`Entry`] that holds the bytes, or an error answer.
 //!
 //! A request whose body is still being sent is no user action yet: it is refused here while the pod is full, but it takes
@@ -49,6 +49,9 @@ pub fn enter(runtime: &Arc<Runtime>, snapshot: &Snapshot, client: &HeaderMap) ->
         .and_then(|text| text.parse().ok());
     if content_length.is_some_and(|length| length > settings.max_request_bytes) {
         return Err(too_large(settings.max_request_bytes));
+    }
+    if headers::is_encoded(client) {
+        return Err(encoded(client));
     }
     if runtime.gauges.actions.get() >= u64::from(settings.max_in_flight) {
         return Err(pod_full(snapshot));
@@ -99,6 +102,16 @@ fn tenant(runtime: &Runtime, snapshot: &Snapshot, client: &HeaderMap) -> Result<
 /// Refuses a body that is longer than the fleet allows.
 pub fn too_large(limit: u64) -> ErrorAnswer {
     ErrorAnswer::new(Kind::TooLarge, format!("the body is longer than {limit} bytes: send less"))
+}
+
+/// Refuses a compressed body: it would have to be unpacked to be read, and 16 MiB can stand for 16 GiB.
+fn encoded(client: &HeaderMap) -> ErrorAnswer {
+    let coding = client.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or("?");
+    let coding: String = coding.chars().take(32).collect();
+    ErrorAnswer::new(
+        Kind::BadRequest,
+        format!("a body with content-encoding {coding} is not read here: send plain JSON"),
+    )
 }
 
 /// Reason of a refusal that no lane decided.

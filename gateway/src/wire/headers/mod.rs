@@ -150,10 +150,10 @@ pub fn request_id(upstream: &HeaderMap) -> Option<&HeaderValue> {
     REQUEST_IDS.iter().filter_map(|name| upstream.get(*name)).find(|id| id.to_str().is_ok())
 }
 
-/// Whether a body is encoded although nothing but `identity` was asked for: it is passed on with its header as it is, and
-/// can't be read on the way.
-pub fn is_encoded(upstream: &HeaderMap) -> bool {
-    upstream.get(CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+/// Whether a body is encoded. An answer is so although nothing but `identity` was asked for: it is passed on with its
+/// header as it is, and can't be read on the way. A request is refused.
+pub fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// The headers that `Connection` declares hop-by-hop.
