@@ -74,9 +74,9 @@ words! {
         EndpointNotAllowed,
         /// All references exist.
         ResolvedRefs,
-        /// A Secret is missing or empty.
+        /// A Secret, or a ConfigMap with authorities, is missing or empty.
         SecretNotFound,
-        /// A Secret lacks the key.
+        /// It lacks the key.
         SecretKeyMissing,
         /// No pod is ready, so nothing can be said.
         NoReadyPods,

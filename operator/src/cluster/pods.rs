@@ -5,6 +5,7 @@
 //! the nudge. Nothing else of a pod is ever written.
 
 use std::{
+    collections::BTreeSet,
     net::{IpAddr, SocketAddr},
     sync::Mutex,
     time::Duration,
@@ -12,7 +13,7 @@ use std::{
 
 use hedgerow_crds::ANNOTATION_DIGEST;
 use hedgerow_policy::time::Moment;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, Volume};
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
@@ -45,6 +46,8 @@ pub struct Presence {
     pub ready: bool,
     /// Why not, in the words of the kubelet or the scheduler.
     pub trouble: Option<String>,
+    /// Names of the Secrets and `ConfigMap`s that it mounts, there or not.
+    pub mounts: BTreeSet<String>,
 }
 
 /// Reads a pod object.
@@ -67,7 +70,26 @@ pub fn presence(pod: &Pod) -> Option<Presence> {
         running,
         ready: container.is_some_and(|container| container.ready),
         trouble: container.and_then(waits).or_else(|| unscheduled(pod)).filter(|_| !running).map(cut),
+        mounts: pod
+            .spec
+            .iter()
+            .filter_map(|spec| spec.volumes.as_ref())
+            .flatten()
+            .flat_map(mounted)
+            .collect(),
     })
+}
+
+/// What a volume shows.
+fn mounted(volume: &Volume) -> Vec<String> {
+    let projected = volume.projected.iter().filter_map(|projected| projected.sources.as_ref()).flatten();
+    let projected = projected.flat_map(|source| {
+        let secret = source.secret.as_ref().map(|secret| secret.name.clone());
+        secret.into_iter().chain(source.config_map.as_ref().map(|map| map.name.clone()))
+    });
+    let secret = volume.secret.as_ref().and_then(|secret| secret.secret_name.clone());
+    let map = volume.config_map.as_ref().map(|map| map.name.clone());
+    secret.into_iter().chain(map).chain(projected).collect()
 }
 
 /// Statuses have no room for a registry's novel.
@@ -179,6 +201,21 @@ mod tests {
         let pending = pod(&json!({ "phase": "Pending", "conditions": [condition] })).unwrap();
         assert_eq!(pending.trouble.as_deref(), Some("Unschedulable: no cpu"));
         assert_eq!(pod(&json!({ "phase": "Failed" })), None, "it has ended");
+    }
+
+    #[test]
+    fn what_a_pod_mounts_is_known_by_name_however_it_is_mounted() {
+        let object = json!({ "metadata": { "name": "a", "uid": "u" }, "spec": { "containers": [], "volumes": [
+            { "name": "one", "secret": { "secretName": "keys" } },
+            { "name": "two", "configMap": { "name": "authorities" } },
+            { "name": "both", "projected": { "sources": [
+                { "secret": { "name": "private" } }, { "configMap": { "name": "public" } },
+            ] } },
+            { "name": "none", "emptyDir": {} },
+        ] } });
+        let presence = presence(&serde_json::from_value(object).unwrap()).unwrap();
+        let mounts: Vec<&str> = presence.mounts.iter().map(String::as_str).collect();
+        assert_eq!(mounts, ["authorities", "keys", "private", "public"]);
     }
 
     #[test]

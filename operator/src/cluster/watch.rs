@@ -3,7 +3,7 @@
 //! Input: watches, one per kind, or per kind and namespace where only some are looked at. Output: [`Stores`] to read and
 //! [`Wakes`] that say which fleet something happened to. A watch goes through `DeserializeGuard`, so that an object that
 //! cannot be read is reported ([`Stores::undecodable`]) and does not end it. What nobody looks at is dropped before it is
-//! stored: managed fields, last-applied annotations, specs of pods.
+//! stored: managed fields, last-applied annotations, specs of pods but for what they mount.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use hedgerow_crds::{
     Kind, LABEL_FLEET,
     v1alpha1::{GatewayFleet, HedgePolicy, PriorityLane, ProviderRoute},
 };
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use kube::{
     Api, Client, Resource,
     api::DynamicObject,
@@ -432,7 +432,8 @@ fn slim<K: Resource>(object: &mut K) {
 
 fn slim_pod(pod: &mut Pod) {
     slim(pod);
-    pod.spec = None;
+    let volumes = pod.spec.take().and_then(|spec| spec.volumes);
+    pod.spec = Some(PodSpec { volumes, ..PodSpec::default() });
 }
 
 fn object<S: Clone>(metadata: &ObjectMeta, spec: &S) -> Object<S> {

@@ -14,10 +14,14 @@ pub(super) fn is_over(deployment: &DynamicObject) -> bool {
     is_observed(deployment) && (has_failed(deployment) || (new && count("availableReplicas") >= wanted))
 }
 
-/// Whether pods are being replaced. A pod that is missing for another reason does not count.
+/// Whether pods are being replaced, or may soon be. A pod that is missing for another reason does not count.
 pub(super) fn is_under_way(deployment: &DynamicObject) -> bool {
-    let old = count(deployment, "updatedReplicas") < count(deployment, "replicas");
-    !is_observed(deployment) || (old && !has_failed(deployment))
+    !is_observed(deployment) || has_old_pods(deployment)
+}
+
+/// Whether pods of an earlier template are still there and Kubernetes goes on replacing them.
+pub(super) fn has_old_pods(deployment: &DynamicObject) -> bool {
+    count(deployment, "updatedReplicas") < count(deployment, "replicas") && !has_failed(deployment)
 }
 
 fn is_observed(deployment: &DynamicObject) -> bool {

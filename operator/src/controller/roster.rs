@@ -61,6 +61,7 @@ impl Roster {
             name: &pod.name,
             gone: !pod.running,
             since: self.lives.get(&pod.uid).map_or(Moment::ZERO, |life| life.since),
+            mounts: Some(&pod.mounts),
         })
     }
 

@@ -13,7 +13,7 @@ mod look;
 pub mod report;
 pub mod worth;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hedgerow_config::{GatewayConfig, State, digest::digest};
 use hedgerow_crds::Kind;
@@ -82,6 +82,8 @@ pub struct Member<'a> {
     pub gone: bool,
     /// When its present life was first read.
     pub since: Moment,
+    /// Names of the Secrets and `ConfigMap`s that it mounts; `None` = all that there are.
+    pub mounts: Option<&'a BTreeSet<String>>,
 }
 
 impl Memory {
@@ -137,6 +139,7 @@ impl Memory {
                 state: present.get(member.uid).copied().filter(|_| !member.gone),
                 gone: member.gone,
                 since: member.since,
+                mounts: member.mounts,
             })
             .collect();
         Pods { members, digest: &self.digest, now, ..Pods::default() }

@@ -221,6 +221,7 @@ impl Fleet {
             // One that was not read yet is starting: what an earlier process of that name ran says nothing of it.
             gone: member.failure.is_some() || member.since == Moment::ZERO,
             since: member.since,
+            mounts: None,
         });
         let trouble = self.ended.then(|| Trouble {
             reason: Reason::NoReadyPods,

@@ -2,7 +2,7 @@
 
 use hedgerow_config::{digest, gateway::ObjectRef};
 use hedgerow_crds::{
-    condition::{self, ConditionStatus, ConditionType},
+    condition::{self, ConditionStatus, ConditionType, Reason},
     v1alpha1::{
         GatewayFleetSpec, GatewayFleetStatus,
         gateway_fleet::{FleetSummary, Pods as PodCounts},
@@ -45,7 +45,13 @@ pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetSt
         (None, Some(trouble)) if facts.verdict.accepted() && facts.verdict.not_programmed.is_none() => {
             Said::no(trouble.reason, trouble.message.clone())
         }
-        _ => conditions::programmed(&old.conditions, facts.verdict, facts.object, pods),
+        _ => match (conditions::programmed(&old.conditions, facts.verdict, facts.object, pods), pods.roll) {
+            // The configuration is in force; what only new pods have is not.
+            (said, Some(roll)) if said.status == ConditionStatus::True => {
+                Said::no(Reason::Reconciling, roll.message())
+            }
+            (said, _) => said,
+        },
     };
     let mut status = old.clone();
     status.observed_generation = Some(facts.verdict.generation);
@@ -86,4 +92,69 @@ pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetSt
 
 fn count(pods: usize) -> i32 {
     i32::try_from(pods).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Pod, Roll, Trouble},
+        *,
+    };
+    use crate::domain::{Acceptance, guardrail::fixture};
+    use hedgerow_crds::Kind;
+    use hedgerow_policy::time::Moment;
+
+    #[test]
+    fn a_fleet_whose_pods_have_to_be_replaced_says_so_until_they_are_and_a_worse_trouble_first() {
+        let object =
+            ObjectRef { kind: "GatewayFleet".into(), name: "a".into(), uid: "u".into(), generation: 2 };
+        let mut state = fixture::state("a-0", Vec::new());
+        (state.ready, state.objects) = (true, vec![object.clone()]);
+        let verdict = Verdict {
+            kind: Kind::GatewayFleet,
+            name: "a".into(),
+            generation: 2,
+            acceptance: Acceptance::Whole,
+            reason: Reason::Accepted,
+            message: String::new(),
+            field: String::new(),
+            not_programmed: None,
+            conflicts: Vec::new(),
+        };
+        let spec = GatewayFleetSpec::default();
+        let of = |roll: Option<Roll>, trouble: Option<Trouble>| {
+            let pod =
+                Pod { name: "a-0", state: Some(&state), gone: false, since: Moment::ZERO, mounts: None };
+            let now = Moment::from_secs(1_000);
+            let pods = Pods { members: vec![pod], now, roll, trouble, ..Pods::default() };
+            let facts = FleetFacts {
+                spec: &spec,
+                verdict: &verdict,
+                object: Some(&object),
+                pods: &pods,
+                address: "a.svc:8080",
+                failure: None,
+            };
+            let said = fleet(&GatewayFleetStatus::default(), &facts).conditions;
+            ["Accepted", "Programmed", "Ready", "Reconciling"].map(|type_| {
+                let found = said.iter().find(|condition| condition.type_ == type_);
+                found.map(|found| (found.status.clone(), found.reason.clone(), found.message.clone()))
+            })
+        };
+        let [_, programmed, ready, reconciling] = of(None, None);
+        assert_eq!(programmed.unwrap().0, "True");
+        assert_eq!((ready.unwrap().0.as_str(), reconciling), ("True", None));
+        for (roll, words) in [(Roll::Waits, "waits for its turn"), (Roll::UnderWay, "are being replaced")] {
+            let [accepted, programmed, ready, reconciling] = of(Some(roll), None);
+            assert_eq!(accepted.unwrap().0, "True");
+            let (status, reason, message) = programmed.clone().unwrap();
+            assert_eq!((status.as_str(), reason.as_str()), ("False", "Reconciling"));
+            assert!(message.contains(words), "{message}");
+            assert_eq!(ready, programmed);
+            assert_eq!(reconciling.unwrap().0, "True");
+        }
+        let trouble = Trouble { reason: Reason::RolloutFailed, message: "no image".into() };
+        let [_, programmed, ..] = of(Some(Roll::UnderWay), Some(trouble));
+        assert_eq!(programmed.unwrap().1, "RolloutFailed");
+    }
 }

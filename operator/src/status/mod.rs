@@ -22,6 +22,6 @@ mod tests;
 pub use due::{Decisive, due};
 pub use fleet::{FleetFacts, fleet};
 pub use lane::{LaneFacts, LaneFigures, lane};
-pub use pods::{Pod, Pods, Sight, Trouble};
+pub use pods::{Pod, Pods, Roll, Sight, Trouble};
 pub use policy::{CohortFacts, PolicyFacts, policy};
 pub use route::{RouteFacts, RouteFigures, route};

@@ -1,6 +1,6 @@
 //! What the pods of a fleet say about one object.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use hedgerow_config::{State, gateway::ObjectRef};
 use hedgerow_crds::condition::Reason;
@@ -22,6 +22,32 @@ pub struct Pods<'a> {
     pub desired: Option<usize>,
     /// What keeps the configuration from pods, or pods from running.
     pub trouble: Option<Trouble>,
+    /// Whether pods have to be replaced, and how far that is; `None` = they have not.
+    pub roll: Option<Roll>,
+}
+
+/// How far the replacement of a fleet's pods is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roll {
+    /// Pods of another fleet are being replaced, and one fleet rolls at a time.
+    Waits,
+    /// Not every pod is new.
+    UnderWay,
+}
+
+impl Roll {
+    /// What it means to whoever waits for it.
+    pub(super) fn message(self) -> &'static str {
+        match self {
+            Self::Waits => {
+                "waits for its turn to replace its pods: one fleet rolls at a time, and another one does; the present \
+                 pods serve until then"
+            }
+            Self::UnderWay => {
+                "pods are being replaced one by one; the fleet is as it was asked for once no old one is left"
+            }
+        }
+    }
 }
 
 /// Why something does not reach the pods that should.
@@ -44,6 +70,8 @@ pub struct Pod<'a> {
     pub gone: bool,
     /// When it was first read in this life.
     pub since: Moment,
+    /// Names of the Secrets and `ConfigMap`s that it mounts; `None` = all that there are.
+    pub mounts: Option<&'a BTreeSet<String>>,
 }
 
 /// Whether a fleet can be judged.
@@ -104,6 +132,11 @@ impl<'a> Pods<'a> {
         }
     }
 
+    /// Whether another pod takes the place of this one that mounts the Secret or `ConfigMap` of that name, as this does not.
+    pub(super) fn is_to_mount(&self, pod: &Pod<'_>, name: &str) -> bool {
+        self.roll.is_some() && pod.mounts.is_some_and(|mounts| !mounts.contains(name))
+    }
+
     /// Pods that run the digest that they should.
     pub fn programmed(&self) -> usize {
         self.ready().filter(|state| state.digest == self.digest).count()
@@ -156,7 +189,7 @@ mod tests {
     #[test]
     fn half_of_the_pods_that_run_must_be_read_to_decide() {
         let state = fixture::state("a", Vec::new());
-        let pod = |state, gone| Pod { name: "a", state, gone, since: Moment::ZERO };
+        let pod = |state, gone| Pod { name: "a", state, gone, since: Moment::ZERO, mounts: None };
         let (read, unread, gone) = (pod(Some(&state), false), pod(None, false), pod(None, true));
         for (members, enough) in [
             (vec![], false),

@@ -1,7 +1,8 @@
 //! The condition `ResolvedRefs`: whether pods hold what an object refers to, as they say themselves.
 //!
 //! Inputs: references, and the pods. Output: the first thing that is missing or unusable, with the pods that lack it; nobody
-//! else may look into a Secret. Pods that are not ready are asked too where readiness waits for the very thing.
+//! else may look into a Secret. Pods that are not ready are asked too where readiness waits for the very thing. A pod that
+//! does not mount it yet is not asked: what it lacks may be there, and whoever is told to create it has done so.
 
 use hedgerow_config::{
     State,
@@ -22,17 +23,39 @@ use super::{
 pub(super) enum Use {
     /// Sent in a header.
     Key,
-    /// Trusted.
+    /// Trusted, from a Secret.
     Authority,
+    /// Trusted, from a `ConfigMap`.
+    PublicAuthority,
 }
 
 impl Use {
     fn needs(self) -> &'static str {
         match self {
             Self::Key => "it has a line break or another control character; write the key as one line",
-            Self::Authority => {
+            Self::Authority | Self::PublicAuthority => {
                 "it holds no certificate in PEM form that can be read; write the authorities there"
             }
+        }
+    }
+
+    /// Kind of the object that has it.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Key | Self::Authority => "Secret",
+            Self::PublicAuthority => "ConfigMap",
+        }
+    }
+
+    /// What to write where nothing is. Standalone has files in one directory for both kinds.
+    fn content(self, place: &DataRef) -> String {
+        match self {
+            Self::Key => String::new(),
+            Self::Authority => " with the certificate authorities in PEM form".to_owned(),
+            Self::PublicAuthority => format!(
+                " with the certificate authorities in PEM form (standalone: the file secrets/{}/{})",
+                place.name, place.key
+            ),
         }
     }
 }
@@ -69,14 +92,16 @@ impl Lack {
         }
     }
 
-    fn said(self, path: &str, used: Use, pods: &str) -> Said {
+    fn said(self, place: &DataRef, used: Use, pods: &str) -> Said {
+        let (path, content) = (path(place, used), used.content(place));
         let (reason, message) = match self {
             Self::Secret => {
-                (Reason::SecretNotFound, format!("{path} is missing or empty in {pods}; create it"))
+                (Reason::SecretNotFound, format!("{path} is missing or empty in {pods}; create it{content}"))
             }
-            Self::Key => {
-                (Reason::SecretKeyMissing, format!("{path}: the Secret has no such key in {pods}; add it"))
-            }
+            Self::Key => (
+                Reason::SecretKeyMissing,
+                format!("{path}: the {} has no such key in {pods}; add it{content}", used.kind()),
+            ),
             Self::Value => {
                 (Reason::SecretKeyMissing, format!("{path} is there but empty in {pods}; give it a value"))
             }
@@ -103,28 +128,37 @@ pub(super) fn resolved(references: &[(DataRef, Use)], pods: &Pods<'_>) -> Said {
 /// Whether the pods hold one value, as they say themselves. Where they differ, what came furthest is said: the kubelet
 /// brings Secrets to one pod after another. A pod that says nothing of it has not taken the object up yet, and is not asked.
 fn one(place: &DataRef, used: Use, pods: &Pods<'_>) -> Said {
-    let (mut missing, mut furthest, mut ready, mut asked) = (Vec::new(), None, 0, 0);
+    let (mut missing, mut furthest, mut ready, mut asked, mut unmounted) = (Vec::new(), None, 0, 0, 0);
     for pod in &pods.members {
         let Some(state) = pod.state.filter(|state| state.ready) else { continue };
         ready += 1;
         let Some(known) = state.credentials.iter().find(|known| names(known, place)) else { continue };
+        let lack = Lack::of(known, &state.credentials);
+        if lack.is_some() && pods.is_to_mount(pod, &place.name) {
+            unmounted += 1;
+            continue;
+        }
         asked += 1;
-        if let Some(lack) = Lack::of(known, &state.credentials) {
+        if lack.is_some() {
             missing.push(pod.name.to_owned());
-            furthest = furthest.max(Some(lack));
+            furthest = furthest.max(lack);
         }
     }
+    let unknown = |message: String| Said::unknown(Reason::NoReadyPods, message);
     match furthest {
+        _ if asked == 0 && unmounted > 0 => unknown(format!(
+            "no ready gateway mounts {} yet: pods are replaced for that, one fleet after another",
+            path(place, used)
+        )),
         _ if ready > 0 && asked == 0 => {
-            Said::unknown(Reason::NoReadyPods, "no gateway has taken the route up yet, so none has looked")
+            unknown("no gateway has taken the route up yet, so none has looked".to_owned())
         }
-        _ if asked == 0 => {
-            Said::unknown(Reason::NoReadyPods, "no gateway is ready to say whether the credential is there")
-        }
-        Some(lack) => lack.said(&path(place), used, &listed(&missing)),
-        None => {
-            Said::yes(Reason::ResolvedRefs, format!("{} is there in {}", path(place), ready_gateways(asked)))
-        }
+        _ if asked == 0 => unknown("no gateway is ready to say whether the credential is there".to_owned()),
+        Some(lack) => lack.said(place, used, &listed(&missing)),
+        None => Said::yes(
+            Reason::ResolvedRefs,
+            format!("{} is there in {}", path(place, used), ready_gateways(asked)),
+        ),
     }
 }
 
@@ -137,15 +171,15 @@ fn names(known: &CredentialState, place: &DataRef) -> bool {
     known.secret == *place.name && known.key == *place.key
 }
 
-fn path(place: &DataRef) -> String {
-    format!("secrets/{}/{}", place.name, place.key)
+fn path(place: &DataRef, used: Use) -> String {
+    format!("{}s/{}/{}", used.kind().to_lowercase(), place.name, place.key)
 }
 
 /// Whether the pods hold what a fleet refers to for itself; `None` = it refers to nothing.
 pub(super) fn of_fleet(spec: &GatewayFleetSpec, pods: &Pods<'_>) -> Option<Said> {
     let authorities = spec.egress.as_ref().and_then(|egress| egress.ca_config_map.as_ref()).map(|name| {
         let place = DataRef { name: name.clone(), key: hedgerow_config::settings::AUTHORITIES_KEY.into() };
-        resolved(&[(place, Use::Authority)], pods)
+        resolved(&[(place, Use::PublicAuthority)], pods)
     });
     let certificate = spec.tls.as_ref().map(|tls| certificate(&tls.secret_name, pods));
     match (certificate, authorities) {
@@ -199,6 +233,7 @@ pub(super) fn refused_certificate(spec: &GatewayFleetSpec, pods: &Pods<'_>) -> O
 fn reports<'a>(secret: &str, pods: &Pods<'a>) -> Vec<(&'a str, &'a CertificateState)> {
     pods.members
         .iter()
+        .filter(|pod| !pods.is_to_mount(pod, secret))
         .filter_map(|pod| Some((pod.name, pod.state?.certificate.as_ref()?)))
         .filter(|(_, report)| report.secret == secret)
         .collect()
@@ -214,11 +249,16 @@ fn still(report: &CertificateState) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use hedgerow_crds::condition::ConditionStatus;
     use hedgerow_policy::time::Moment;
     use serde_json::json;
 
-    use super::{super::pods::Pod, *};
+    use super::{
+        super::pods::{Pod, Roll},
+        *,
+    };
     use crate::domain::guardrail::fixture;
 
     fn spec() -> GatewayFleetSpec {
@@ -252,6 +292,7 @@ mod tests {
             state: Some(state),
             gone: false,
             since: Moment::ZERO,
+            mounts: None,
         };
         Pods { members: states.iter().zip(names).map(member).collect(), ..Pods::default() }
     }
@@ -297,7 +338,7 @@ mod tests {
                 vec![pod(&served(), true, (false, ""))],
                 ConditionStatus::False,
                 Reason::SecretNotFound,
-                "secrets/corporate/ca.crt is missing or empty in default-0",
+                "configmaps/corporate/ca.crt is missing or empty in default-0; create it with the certificate authorities",
             ),
             (
                 "authorities that are none",
@@ -314,6 +355,94 @@ mod tests {
             assert!(said.message.contains(message), "{name}: {}", said.message);
         }
         assert!(of_fleet(&GatewayFleetSpec::default(), &of(&[])).is_none(), "it refers to nothing");
+    }
+
+    /// What is said of `corporate/ca.crt` for a use, from pods that found as much of it, of which the second mounts it or not.
+    fn of_authority(
+        used: Use,
+        found: [(bool, bool); 2],
+        rolls: bool,
+        second_mounts: bool,
+    ) -> (Reason, String) {
+        let mut states = [pod(&served(), true, (false, "")), pod(&served(), true, (false, ""))];
+        for (state, (secret_found, key_found)) in states.iter_mut().zip(found) {
+            let known = &mut state.credentials[0];
+            (known.secret_found, known.key_found) = (secret_found, key_found);
+            known.present = key_found;
+        }
+        let none = BTreeSet::new();
+        let mut pods = of(&states);
+        pods.roll = rolls.then_some(Roll::Waits);
+        pods.members[1].mounts = (!second_mounts).then_some(&none);
+        let place = DataRef { name: "corporate".into(), key: "ca.crt".into() };
+        let said = resolved(&[(place, used)], &pods);
+        (said.reason, said.message)
+    }
+
+    #[test]
+    fn a_missing_authority_is_named_by_the_kind_of_object_that_has_to_be_created() {
+        const NOTHING: [(bool, bool); 2] = [(false, false); 2];
+        for (used, found, reason, words) in [
+            (
+                Use::PublicAuthority,
+                NOTHING,
+                Reason::SecretNotFound,
+                "configmaps/corporate/ca.crt is missing or empty in default-0 and default-1; create it with the \
+                 certificate authorities in PEM form (standalone: the file secrets/corporate/ca.crt)",
+            ),
+            (
+                Use::Authority,
+                NOTHING,
+                Reason::SecretNotFound,
+                "secrets/corporate/ca.crt is missing or empty in default-0 and default-1; create it with the certificate \
+                 authorities in PEM form",
+            ),
+            (
+                Use::PublicAuthority,
+                [(true, false), (true, true)],
+                Reason::SecretKeyMissing,
+                "configmaps/corporate/ca.crt: the ConfigMap has no such key in default-0; add it with the certificate \
+                 authorities in PEM form (standalone: the file secrets/corporate/ca.crt)",
+            ),
+            (
+                Use::PublicAuthority,
+                [(true, true); 2],
+                Reason::ResolvedRefs,
+                "configmaps/corporate/ca.crt is there in 2 ready gateways",
+            ),
+        ] {
+            assert_eq!(of_authority(used, found, false, true), (reason, words.to_owned()), "{used:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_that_another_one_replaces_to_mount_a_name_is_not_asked_for_it() {
+        let held = [(true, true), (false, false)];
+        let (reason, message) = of_authority(Use::Key, held, true, false);
+        assert_eq!(reason, Reason::ResolvedRefs, "{message}");
+        let (reason, message) = of_authority(Use::Key, held, false, false);
+        assert_eq!(reason, Reason::SecretNotFound, "nothing replaces it: {message}");
+        let (reason, message) = of_authority(Use::Key, [(false, false); 2], true, false);
+        assert!(reason == Reason::SecretNotFound && message.contains("in default-0;"), "{message}");
+
+        let (states, none) = ([pod(&missing(&["tls.key"], ""), true, (false, ""))], BTreeSet::new());
+        let mut pods = of(&states);
+        (pods.roll, pods.members[0].mounts) = (Some(Roll::UnderWay), Some(&none));
+        let said = of_fleet(&spec(), &pods).unwrap();
+        assert_eq!(
+            (said.status, said.reason),
+            (ConditionStatus::Unknown, Reason::NoReadyPods),
+            "{}",
+            said.message
+        );
+        let place = DataRef { name: "corporate".into(), key: "ca.crt".into() };
+        let said = resolved(&[(place, Use::PublicAuthority)], &pods);
+        assert_eq!(said.status, ConditionStatus::Unknown);
+        assert!(
+            said.message.contains("no ready gateway mounts configmaps/corporate/ca.crt yet"),
+            "{}",
+            said.message
+        );
     }
 
     #[test]

@@ -112,8 +112,9 @@ fn pricing(spec: &ProviderRouteSpec) -> PricingState {
 fn references(spec: &ProviderRouteSpec) -> Vec<(DataRef, Use)> {
     let key = effective::secret(spec).map(|secret| (secret, Use::Key));
     let tls = spec.tls.as_ref();
-    let authority = tls.and_then(|tls| tls.ca_secret_ref.as_ref().or(tls.ca_config_map_ref.as_ref()));
-    key.into_iter().chain(authority.map(|place| (place.clone(), Use::Authority))).collect()
+    let private = tls.and_then(|tls| tls.ca_secret_ref.clone()).map(|place| (place, Use::Authority));
+    let public = tls.and_then(|tls| tls.ca_config_map_ref.clone()).map(|place| (place, Use::PublicAuthority));
+    key.into_iter().chain(private.or(public)).collect()
 }
 
 /// The condition `Healthy` and its few words for the column.

@@ -63,6 +63,7 @@ fn pods(states: &[Option<State>], seconds_old: u64) -> Pods<'_> {
             state: state.as_ref(),
             gone: false,
             since: NOW - Duration::from_secs(seconds_old),
+            mounts: None,
         })
         .collect();
     Pods { members, digest: "d", now: NOW, ..Pods::default() }

@@ -101,8 +101,8 @@ impl Stage {
 
     /// The pods as the status functions want them.
     pub(crate) fn pods<'a>(&self, state: &'a State) -> Pods<'a> {
-        let pod =
-            Pod { name: "default-0", state: Some(state), gone: false, since: NOW - Duration::from_mins(1) };
+        let since = NOW - Duration::from_mins(1);
+        let pod = Pod { name: "default-0", state: Some(state), gone: false, since, mounts: None };
         Pods {
             members: vec![pod],
             digest: "4be1c09a",

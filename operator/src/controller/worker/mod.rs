@@ -73,6 +73,8 @@ pub(super) struct Worker {
     complained: Option<Reason>,
     /// The permission to replace pods, while they are replaced.
     turn: Option<OwnedSemaphorePermit>,
+    /// Pods have to be replaced, and another fleet has that permission.
+    waits: bool,
     next_scrape: Moment,
     /// Since when statuses cannot be written.
     unwritten: Option<Moment>,
@@ -114,6 +116,7 @@ impl Worker {
             trouble: None,
             complained: None,
             turn: None,
+            waits: false,
             next_scrape: Moment::ZERO,
             unwritten: None,
             idle: generated::Idle::default(),

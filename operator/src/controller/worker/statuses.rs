@@ -15,13 +15,16 @@ use kube::{Resource, api::DynamicObject, core::ObjectMeta};
 use super::{Owner, PATIENCE, Worker};
 use crate::{
     cluster::StatusError,
-    controller::report::{Due, Present, Status},
+    controller::{
+        report::{Due, Present, Status},
+        roll,
+    },
     domain::{
         CohortKey, Policy,
         guardrail::{Standing, rules},
     },
     render::children::ChildKind,
-    status::{Pods, Trouble},
+    status::{Pods, Roll, Trouble},
 };
 
 /// Statuses of one fleet written at the same time.
@@ -218,6 +221,7 @@ impl Worker {
     fn pods(&self, now: Moment) -> Pods<'_> {
         let mut pods = self.memory.pods(self.roster.members(), now);
         pods.desired = self.wanted_pods();
+        pods.roll = self.roll();
         let ready = pods.ready().count();
         let why = self.roster.trouble().or_else(|| self.refused_pods());
         pods.trouble = self.trouble.clone().or_else(|| {
@@ -229,6 +233,16 @@ impl Worker {
             why.map(|why| Trouble { reason, message: format!("{what}: {why}") })
         });
         pods
+    }
+
+    /// Whether pods have to be replaced: what an earlier leader began is seen by the Deployment.
+    fn roll(&self) -> Option<Roll> {
+        let replaced = || self.deployment().is_some_and(|live| roll::has_old_pods(&live));
+        if self.waits {
+            Some(Roll::Waits)
+        } else {
+            (self.turn.is_some() || replaced()).then_some(Roll::UnderWay)
+        }
     }
 
     /// How many pods there should be: what the author asks for, or whoever scales them.

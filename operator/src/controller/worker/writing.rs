@@ -41,6 +41,7 @@ impl Worker {
             return;
         }
         let may_roll = self.may_roll();
+        self.waits = !may_roll;
         if may_roll && !self.prepare_roll(&uid, ready, now) {
             return;
         }
@@ -87,6 +88,17 @@ impl Worker {
         let name = format!("{}{}", child_name(&self.id.name), ChildKind::FleetFile.suffix());
         let live = self.context.stores.child(&self.id.namespace, ChildKind::FleetFile, &name)?;
         FleetFile::read(live.data["data"][fleet_file::FILE].as_str()?.as_bytes()).ok()
+    }
+
+    /// The configuration that the pods run, as it is stored: the last one that did fit, which an earlier leader wrote.
+    fn stored_config(&self, owner: &str) -> Option<GatewayConfig> {
+        let live =
+            self.context.stores.child(&self.id.namespace, ChildKind::Config, &child_name(&self.id.name))?;
+        let owners = live.metadata.owner_references.as_ref()?;
+        if !owners.iter().any(|reference| reference.uid == owner) {
+            return None;
+        }
+        GatewayConfig::read(&children::stored_config(&live.data)?).ok()
     }
 
     /// Goes on from the history that is stored. One that cannot be read costs figures, never a decision.
@@ -161,7 +173,9 @@ impl Worker {
             Err(error) => {
                 let trouble = Trouble { reason: Reason::ConfigTooLarge, message: error.to_string() };
                 self.too_large = Some(trouble);
-                let last = self.fitting.as_deref().map(|last| Arc::new(decided(&last.0, &wanted.0)));
+                let last = self.fitting.as_deref().map(|last| last.0.clone());
+                let last = last.or_else(|| self.stored_config(owner));
+                let last = last.map(|last| Arc::new(decided(last, &wanted.0)));
                 self.fitting =
                     last.filter(|last| self.render_with(owner, last).is_ok()).or(self.fitting.take());
             }
@@ -237,8 +251,7 @@ impl Worker {
 }
 
 /// A configuration with the decisions of a newer one.
-fn decided(config: &GatewayConfig, newer: &GatewayConfig) -> (GatewayConfig, Fresh) {
-    let mut config = config.clone();
+fn decided(mut config: GatewayConfig, newer: &GatewayConfig) -> (GatewayConfig, Fresh) {
     for cohort in &mut config.cohorts {
         if let Some(newer) = newer.cohorts.iter().find(|newer| newer.name == cohort.name) {
             cohort.decision.clone_from(&newer.decision);

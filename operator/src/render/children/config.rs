@@ -4,11 +4,16 @@
 //! gateways tell the two apart by their first bytes, and the volume in the pods stays the same. A `ConfigMap` holds 1 MiB
 //! (Kubernetes `MaxSecretSize`, which covers both); [`MAX_STORED`] leaves room for metadata of others.
 
-use std::{collections::BTreeMap, io::Write as _};
+use std::{
+    collections::BTreeMap,
+    io::{Read as _, Write as _},
+};
 
-use flate2::{Compression, write::GzEncoder};
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use hedgerow_config::gateway::{FILE, MAX_BYTES};
 use k8s_openapi::{ByteString, api::core::v1::ConfigMap};
+
+use serde_json::Value;
 
 use super::{Child, ChildKind, Identity};
 
@@ -42,6 +47,18 @@ pub(super) fn child(identity: &Identity, gateway_json: &[u8]) -> Result<Child, T
     let metadata = identity.metadata(ChildKind::Config);
     let object = ConfigMap { data, binary_data, metadata, ..ConfigMap::default() };
     Ok(Child::new(ChildKind::Config, identity, &object))
+}
+
+/// The `gateway.json` of an object that lives; `None` where it has none that can be unpacked within [`MAX_BYTES`].
+pub(super) fn stored(live: &Value) -> Option<Vec<u8>> {
+    if let Some(text) = live["data"][FILE].as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    let ByteString(packed) = serde_json::from_value(live["binaryData"][FILE].clone()).ok()?;
+    let mut plain = Vec::new();
+    let limit = u64::try_from(MAX_BYTES).ok()? + 1;
+    GzDecoder::new(packed.as_slice()).take(limit).read_to_end(&mut plain).ok()?;
+    (plain.len() <= MAX_BYTES).then_some(plain)
 }
 
 /// Compressed, without time or name in the header, so that equal input gives equal bytes.

@@ -26,6 +26,7 @@ mod service_account;
 mod tests;
 
 use hedgerow_crds::v1alpha1::{GatewayFleetSpec, gateway_fleet::AutoscalingMode};
+use serde_json::Value;
 
 pub use child::{Child, ChildKind};
 pub use config::TooLarge;
@@ -100,6 +101,11 @@ pub fn deployment(plan: &Plan<'_>) -> Child {
 /// The configuration does not fit.
 pub fn config(identity: &Identity, gateway_json: &[u8]) -> Result<Child, TooLarge> {
     config::child(identity, gateway_json)
+}
+
+/// The `gateway.json` that a `ConfigMap` of ours has, not compressed, from its JSON; `None` where it has none.
+pub fn stored_config(live: &Value) -> Option<Vec<u8>> {
+    config::stored(live)
 }
 
 /// The `ConfigMap` with `fleet.json` alone, which is written in a rhythm of its own.

@@ -48,6 +48,20 @@ fn a_configuration_is_text_up_to_the_bound_and_gzip_above_it_under_one_key() {
 }
 
 #[test]
+fn what_is_stored_is_read_back_whichever_form_it_has_and_no_more_than_a_gateway_would_read() {
+    for plain in [vec![b' '; 1], vec![b' '; unit::PLAIN_UP_TO + 1]] {
+        let child = config(&identity(), &plain).unwrap();
+        assert_eq!(stored_config(&child.object).as_ref(), Some(&plain), "{} bytes", plain.len());
+    }
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut bomb, &vec![b' '; MAX_BYTES + 1]).unwrap();
+    let data = k8s_openapi::ByteString(bomb.finish().unwrap());
+    assert_eq!(stored_config(&json!({ "binaryData": { "gateway.json": data } })), None);
+    assert_eq!(stored_config(&json!({ "binaryData": { "gateway.json": "AAAA" } })), None, "no gzip");
+    assert_eq!(stored_config(&json!({ "data": {} })), None);
+}
+
+#[test]
 fn what_does_not_fit_is_refused_with_both_sizes() {
     let fits = noise(unit::MAX_STORED - 1024);
     assert!(config(&identity(), &fits).is_ok());
