@@ -6,7 +6,7 @@ use crate::{
     installation::Installation,
     load::{Load, busy_team},
     right::right_again,
-    team::{SOON, Team, until},
+    team::{SOON, Team, condition, until},
 };
 
 #[tokio::test]
@@ -37,10 +37,16 @@ async fn gateways_roll_for_new_resources_and_for_a_new_secret_without_cutting_a_
     load.was_unharmed("two rolls").await;
 }
 
-/// Waits until none of the pods is there any more, also not as one that leaves, and new ones serve.
-async fn replaced(team: &Team, before: BTreeSet<String>) -> BTreeSet<String> {
+/// Waits until none of the pods is there any more, also not as one that leaves, and new ones serve. Nobody is told meanwhile
+/// to create the Secret that only new pods mount.
+pub(crate) async fn replaced(team: &Team, before: BTreeSet<String>) -> BTreeSet<String> {
     until("other pods", SOON, async || {
         let now = uids(team).await;
+        if let Some(route) = team.ours("providerroutes", "keyed").await
+            && let Some(resolved) = condition(&route, "ResolvedRefs")
+        {
+            assert_ne!(resolved["reason"], "SecretNotFound", "{resolved}");
+        }
         (now.len() == before.len() && now.is_disjoint(&before)).then_some(())
     })
     .await;
@@ -48,7 +54,7 @@ async fn replaced(team: &Team, before: BTreeSet<String>) -> BTreeSet<String> {
     uids(team).await
 }
 
-async fn uids(team: &Team) -> BTreeSet<String> {
+pub(crate) async fn uids(team: &Team) -> BTreeSet<String> {
     team.pods().await.into_iter().map(|(_, uid, _)| uid).collect()
 }
 

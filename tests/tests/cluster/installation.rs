@@ -58,6 +58,17 @@ impl Installation {
         installation
     }
 
+    /// Installs it anew with further `--set` arguments, and waits until it works.
+    pub(crate) fn upgrade(&self, values: &[&str]) {
+        let chart = root().join("charts/hedgerow").display().to_string();
+        let mut arguments = vec!["upgrade".to_owned(), self.release.clone(), chart];
+        arguments.extend(["--reuse-values", "--wait", "--timeout=120s"].map(str::to_owned));
+        arguments.push(format!("--namespace={}", self.release));
+        arguments.extend(values.iter().flat_map(|value| ["--set".to_owned(), (*value).to_owned()]));
+        let output = helm(&arguments);
+        assert!(output.status.success(), "helm upgrade: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// `kubectl` in the namespace of the release.
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
         kubectl(&[&["--namespace", &self.release], arguments].concat())

@@ -11,6 +11,7 @@
 const AGAIN: std::time::Duration = std::time::Duration::from_mins(1);
 
 mod api;
+mod authority;
 mod autoscaler;
 mod blind;
 mod certificate;
@@ -48,3 +49,4 @@ mod team;
 mod too_large;
 mod trip;
 mod trouble;
+mod version_roll;

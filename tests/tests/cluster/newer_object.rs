@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{api::kubectl, installation::Installation, team::Team};
 
 const CRD: &str = "crd/prioritylanes.hedgerow.dev";
+const FIELD: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/patience";
 const ALGORITHMS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/concurrency/properties/algorithm/enum";
 
 /// The definition as a newer version would have it; the old one again when this is dropped.
@@ -12,14 +13,18 @@ struct Newer;
 
 impl Newer {
     fn definition() -> Self {
-        patch(&format!(r#"[{{"op":"add","path":"{ALGORITHMS}/-","value":"Vegas"}}]"#));
+        patch(&format!(
+            r#"[{{"op":"add","path":"{ALGORITHMS}/-","value":"Vegas"}},{{"op":"add","path":"{FIELD}","value":{{"type":"string","maxLength":9}}}}]"#
+        ));
         Self
     }
 }
 
 impl Drop for Newer {
     fn drop(&mut self) {
-        patch(&format!(r#"[{{"op":"replace","path":"{ALGORITHMS}","value":["AIMD","Fixed"]}}]"#));
+        patch(&format!(
+            r#"[{{"op":"replace","path":"{ALGORITHMS}","value":["AIMD","Fixed"]}},{{"op":"remove","path":"{FIELD}"}}]"#
+        ));
     }
 }
 
@@ -53,6 +58,11 @@ async fn an_object_of_a_newer_version_is_named_and_ends_no_watch() {
         for expected in [["Stalled", "True", "Invalid"], ["Ready", "False", "Invalid"]] {
             team.condition("prioritylanes", "newer", expected).await;
         }
+        // A field that only the newer version knows is in nobody's way, and stays as it was written.
+        team.apply(&lane("patient", "Fixed").replace("spec: {", "spec: {patience: long, "));
+        team.condition("prioritylanes", "patient", ["Ready", "True", "Ready"]).await;
+        let patient: Value = team.ours("prioritylanes", "patient").await.unwrap();
+        assert_eq!(patient["spec"]["patience"], "long");
         // The watch goes on, for others and for the object itself.
         team.apply(&lane("later", "Fixed"));
         team.condition("prioritylanes", "later", ["Ready", "True", "Ready"]).await;

@@ -1,4 +1,4 @@
-//! More than a ConfigMap holds: the last good configuration stays, and what is not in it says so.
+//! More than a ConfigMap holds: the last good configuration stays, also under another leader, and what is not in it says so.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ fn routes(team: &Team) -> String {
 #[tokio::test]
 async fn above_the_limit_the_last_good_configuration_stays_and_what_is_not_in_it_says_so() {
     let team = Team::new("large");
-    let _operator = Installation::of(&team, 1, &[]);
+    let operator = Installation::of(&team, 1, &[]);
     team.provider();
     team.apply(&team.route("first", ""));
     team.apply("{apiVersion: hedgerow.dev/v1alpha1, kind: HedgePolicy, metadata: {name: chat}, spec: {mode: Enforce, cohorts: [{name: all}]}}");
@@ -61,21 +61,25 @@ async fn above_the_limit_the_last_good_configuration_stays_and_what_is_not_in_it
     })
     .await;
 
-    // Everything else goes on: what is decided, and what somebody deletes.
-    let fleet = team.ours("gatewayfleets", "default").await.unwrap();
-    let before = team.get("v1", "services", "hedgerow-default").await.unwrap();
-    team.kubectl(&["annotate", "hp", "chat", "hedgerow.dev/suspend.all=2100-01-01T00:00:00Z"]);
-    team.kubectl(&["delete", "service", "hedgerow-default"]);
-    until("every pod to obey the decision, and the Service to be there again", SOON, async || {
-        let policy = team.ours("hedgepolicies", "chat").await?;
-        let after = team.ours("gatewayfleets", "default").await?;
-        let service = team.get("v1", "services", "hedgerow-default").await?;
-        let held = policy["status"]["cohorts"][0]["state"] == "Suspended";
-        let taken_up = after["status"]["digest"] != fleet["status"]["digest"]
-            && after["status"]["pods"]["programmed"] == 2;
-        (held && taken_up && service["metadata"]["uid"] != before["metadata"]["uid"]).then_some(())
-    })
+    everything_else_goes_on(&team, &["hedgerow.dev/suspend.all=2100-01-01T00:00:00Z"], "Suspended").await;
+
+    // Another leader finds the last good configuration where the pods do.
+    let pods = team.pods().await;
+    operator.scale(0);
+    operator.scale(1);
+    until("another leader", SOON, async || (!operator.leader().is_empty()).then_some(())).await;
+    everything_else_goes_on(
+        &team,
+        &["hedgerow.dev/suspend.all-", "hedgerow.dev/resume.all=1", "--overwrite"],
+        "Ramping",
+    )
     .await;
+    let refused = team.condition("providerroutes", &last, ["Programmed", "False", "ConfigTooLarge"]).await;
+    assert!(refused["message"].as_str().unwrap().contains("several fleets"), "{refused}");
+    team.condition("gatewayfleets", "default", ["Programmed", "False", "ConfigTooLarge"]).await;
+    team.condition("providerroutes", "first", ["Programmed", "True", "Programmed"]).await;
+    assert!(team.ask().await.is_some(), "what was in force goes on");
+    assert_eq!(team.pods().await, pods, "the same pods, not restarted");
 
     // A quarter of it fits.
     let rest: Vec<String> = (ROUTES / 4..ROUTES - 1).map(|n| format!("proute/large-{n}")).collect();
@@ -84,4 +88,22 @@ async fn above_the_limit_the_last_good_configuration_stays_and_what_is_not_in_it
     team.kubectl(&arguments);
     team.condition("providerroutes", &last, ["Programmed", "True", "Programmed"]).await;
     team.condition("providerroutes", "first", ["Programmed", "True", "Programmed"]).await;
+}
+
+/// What is decided reaches every pod, and what somebody deletes is made again.
+async fn everything_else_goes_on(team: &Team, annotations: &[&str], state: &str) {
+    let fleet = team.ours("gatewayfleets", "default").await.unwrap();
+    let before = team.get("v1", "services", "hedgerow-default").await.unwrap();
+    team.kubectl(&[&["annotate", "hp", "chat"], annotations].concat());
+    team.kubectl(&["delete", "service", "hedgerow-default"]);
+    until("every pod to obey the decision, and the Service to be there again", SOON, async || {
+        let policy = team.ours("hedgepolicies", "chat").await?;
+        let after = team.ours("gatewayfleets", "default").await?;
+        let service = team.get("v1", "services", "hedgerow-default").await?;
+        let decided = policy["status"]["cohorts"][0]["state"] == state;
+        let taken_up = after["status"]["digest"] != fleet["status"]["digest"]
+            && after["status"]["pods"]["programmed"] == 2;
+        (decided && taken_up && service["metadata"]["uid"] != before["metadata"]["uid"]).then_some(())
+    })
+    .await;
 }
