@@ -30,6 +30,7 @@ EXPECTED = {
     "route-healthy": ("Healthy", ""),
     "route-open": ("Healthy", "too many attempts failed"),
     "route-without-secret": ("Progressing", "hedgerow-default-keys"),
+    "route-without-authority": ("Progressing", "configmaps/corporate/ca.crt is missing or empty"),
     "route-suspended": ("Suspended", "spec.suspend"),
     "route-not-allowed": ("Degraded", "api.openai.com"),
     "lane-ready": ("Healthy", ""),
@@ -39,6 +40,7 @@ EXPECTED = {
     "lane-conflicted": ("Degraded", "interactive"),
     "fleet-ready": ("Healthy", ""),
     "fleet-unready": ("Progressing", "no gateway is ready"),
+    "fleet-waiting": ("Progressing", "waits for its turn to replace its pods"),
     "fleet-failing": ("Degraded", "ErrImagePull"),
 }
 # What Argo CD offers: the base and table libraries. Printing is the test's.

@@ -6,7 +6,7 @@ use hedgerow::{
     domain::{Compiled, Installation, Latches, Objects, Snapshot, Tenancy, Verdict, compile},
     lint::{self, Source},
     status::{
-        FleetFacts, LaneFacts, LaneFigures, Pod, Pods, RouteFacts, RouteFigures, Trouble,
+        FleetFacts, LaneFacts, LaneFigures, Pod, Pods, Roll, RouteFacts, RouteFigures, Trouble,
         fleet as fleet_status, lane as lane_status, route as route_status,
     },
 };
@@ -38,6 +38,7 @@ pub(crate) struct Stage {
     /// What the pod says.
     pub(crate) state: State,
     trouble: Option<Trouble>,
+    roll: Option<Roll>,
 }
 
 impl Stage {
@@ -64,7 +65,7 @@ impl Stage {
             "schema": hedgerow_config::state::SCHEMA, "nowUnixMs": NOW.as_millis(), "digest": "4be1c09a", "ready": true,
             "pod": { "uid": "u", "startedUnixMs": 1, "version": "0.1.0" }, "objects": compiled.config.objects,
         });
-        Self { snapshot, compiled, state: serde_json::from_value(state).unwrap(), trouble: None }
+        Self { snapshot, compiled, state: serde_json::from_value(state).unwrap(), trouble: None, roll: None }
     }
 
     /// The pod still runs what was before.
@@ -99,6 +100,11 @@ impl Stage {
         stage
     }
 
+    /// The pod has to be replaced, and another fleet has the turn.
+    pub(crate) fn waiting(text: &str) -> Self {
+        Self { roll: Some(Roll::Waits), ..Self::ready(text) }
+    }
+
     /// The pods as the status functions want them.
     pub(crate) fn pods<'a>(&self, state: &'a State) -> Pods<'a> {
         let since = NOW - Duration::from_mins(1);
@@ -108,6 +114,7 @@ impl Stage {
             digest: "4be1c09a",
             now: NOW,
             trouble: self.trouble.clone(),
+            roll: self.roll,
             ..Pods::default()
         }
     }

@@ -13,6 +13,7 @@ use std::{fs, path::PathBuf};
 
 use cohort::Traffic;
 use fleet::Stage;
+use hedgerow_config::state::CredentialState;
 use serde_json::Value;
 
 const ROUTE: &str = "
@@ -110,6 +111,25 @@ fn routes_in_every_state_of_their_upstream() {
             known.fingerprint.clear();
         }),
     );
+    let authority = "  tls: {caConfigMapRef: {name: corporate, key: ca.crt}}\n";
+    let trusting = Stage::ready(&format!("{ROUTE}{authority}"));
+    recorded(
+        "route-without-authority",
+        &fleet::route(&trusting, |_, credentials| {
+            let known = CredentialState {
+                secret: "corporate".into(),
+                key: "ca.crt".into(),
+                ..credentials[0].clone()
+            };
+            credentials.push(CredentialState {
+                present: false,
+                secret_found: false,
+                key_found: false,
+                fingerprint: String::new(),
+                ..known
+            });
+        }),
+    );
     let off = Stage::ready(&format!("{ROUTE}  suspend: true\n"));
     recorded("route-suspended", &fleet::route(&off, |_, _| {}));
     let refused = Stage::governed(ROUTE, &["*.internal.example.com"]);
@@ -131,5 +151,6 @@ fn lanes_while_pods_take_them_up_and_when_there_is_one_too_many() {
 fn fleets_with_and_without_pods_that_run() {
     recorded("fleet-ready", &fleet::fleet(&Stage::ready(ROUTE)));
     recorded("fleet-unready", &fleet::fleet(&Stage::unready(ROUTE)));
+    recorded("fleet-waiting", &fleet::fleet(&Stage::waiting(ROUTE)));
     recorded("fleet-failing", &fleet::fleet(&Stage::failing(ROUTE)));
 }

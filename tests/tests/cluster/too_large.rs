@@ -81,13 +81,36 @@ async fn above_the_limit_the_last_good_configuration_stays_and_what_is_not_in_it
     assert!(team.ask().await.is_some(), "what was in force goes on");
     assert_eq!(team.pods().await, pods, "the same pods, not restarted");
 
-    // A quarter of it fits.
+    keep_what_fits(&team);
+    team.condition("providerroutes", &last, ["Programmed", "True", "Programmed"]).await;
+    team.condition("providerroutes", "first", ["Programmed", "True", "Programmed"]).await;
+}
+
+#[tokio::test]
+async fn what_never_fitted_starts_no_gateway_says_so_and_starts_once_it_fits() {
+    let team = Team::new("never-fitted");
+    team.apply(&routes(&team));
+    team.apply("{apiVersion: hedgerow.dev/v1alpha1, kind: PriorityLane, metadata: {name: all}, spec: {}}");
+    let _operator = Installation::of(&team, 1, &[]);
+    let last = format!("large-{}", ROUTES - 1);
+    let all = [("gatewayfleets", "default"), ("providerroutes", &last), ("prioritylanes", "all")];
+    for (resource, name) in all {
+        team.condition(resource, name, ["Programmed", "False", "ConfigTooLarge"]).await;
+        team.condition(resource, name, ["Stalled", "True", "ConfigTooLarge"]).await;
+    }
+    assert_eq!(team.pods().await, []);
+    keep_what_fits(&team);
+    for (resource, name) in all {
+        team.condition(resource, name, ["Ready", "True", "Ready"]).await;
+    }
+}
+
+/// A quarter of the routes fits, and the last one.
+fn keep_what_fits(team: &Team) {
     let rest: Vec<String> = (ROUTES / 4..ROUTES - 1).map(|n| format!("proute/large-{n}")).collect();
     let mut arguments = vec!["delete", "--wait=false"];
     arguments.extend(rest.iter().map(String::as_str));
     team.kubectl(&arguments);
-    team.condition("providerroutes", &last, ["Programmed", "True", "Programmed"]).await;
-    team.condition("providerroutes", "first", ["Programmed", "True", "Programmed"]).await;
 }
 
 /// What is decided reaches every pod, and what somebody deletes is made again.
