@@ -32,6 +32,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// The body came to its proper end.
     pub ended: bool,
+    /// How it broke off, for people.
+    pub broken: Option<String>,
 }
 
 enum Sender {
@@ -115,7 +117,7 @@ impl Link {
 async fn read(response: Response<Incoming>, plan: &Plan) -> Seen {
     let (head, mut incoming) = response.into_parts();
     let mut body = Vec::new();
-    let ended = loop {
+    let broken = loop {
         if plan.enough.is_some_and(|enough| body.len() >= enough) {
             return Seen::Left;
         }
@@ -124,9 +126,15 @@ async fn read(response: Response<Incoming>, plan: &Plan) -> Seen {
         }
         match incoming.frame().await {
             Some(Ok(frame)) => body.extend_from_slice(&frame.into_data().unwrap_or_default()),
-            Some(Err(_)) => break false,
-            None => break true,
+            Some(Err(error)) => break Some(format!("{error:?}")),
+            None => break None,
         }
     };
-    Seen::Answer(Answer { status: head.status.as_u16(), headers: head.headers, body, ended })
+    Seen::Answer(Answer {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body,
+        ended: broken.is_none(),
+        broken,
+    })
 }

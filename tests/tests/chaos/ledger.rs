@@ -23,6 +23,7 @@ struct Row {
     route: String,
     #[serde(default)]
     outcome: String,
+    status_class: String,
     first_byte_ms: Option<u64>,
 }
 
@@ -38,6 +39,8 @@ struct Rows {
 #[derive(Debug, Default)]
 pub struct Ledger {
     rows: HashMap<(u32, usize), Rows>,
+    /// Records of user actions that did not succeed, for people.
+    told: HashMap<u32, String>,
     /// Records of attempts.
     pub attempts: u64,
     /// Records of user actions.
@@ -63,14 +66,23 @@ impl Ledger {
             let line = line.unwrap();
             canary::search("a record", &line);
             let row: Row = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            ledger.enter(&row);
+            ledger.enter(&row, line);
         }
         ledger
     }
 
-    fn enter(&mut self, row: &Row) {
+    /// What the gateway says of a user action, where it did not succeed.
+    pub fn tell(&self, action: u32) -> &str {
+        self.told.get(&action).map_or("no record of a failure", String::as_str)
+    }
+
+    fn enter(&mut self, row: &Row, line: String) {
         if row.event != "hedge_attempt_complete" {
             self.actions += 1;
+            if row.status_class != "success" {
+                let number = row.user_action_id.strip_prefix("chaos-").and_then(|text| text.parse().ok());
+                self.told.extend(number.map(|number: u32| (number, line)));
+            }
             return;
         }
         self.attempts += 1;

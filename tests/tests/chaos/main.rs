@@ -114,9 +114,12 @@ fn check_books(ledger: &Ledger, booked: u64, total: u32, book: &Book) {
 }
 
 /// Every answer was one, and everything that can happen did.
-fn check_answers(run: &Run, total: u32) {
+fn check_answers(run: &Run, total: u32, book: &Book, ledger: &Ledger) {
     let wrong = run.wrong();
-    let first = wrong[..wrong.len().min(5)].join("\n");
+    let tell = |(action, what): &(u32, String)| {
+        format!("{what}\n  providers: {}\n  gateway: {}\n", book.tell(*action), ledger.tell(*action))
+    };
+    let first: String = wrong.iter().take(5).map(tell).collect();
     assert!(wrong.is_empty(), "{} answers are wrong, the first:\n{first}", wrong.len());
     let tally = run.tally();
     for what in ["whole", "cut", "refused", "failed", "left", "hedged", "attempts 3", "attempts 0"] {
@@ -144,10 +147,11 @@ async fn nothing_is_mixed_lost_held_or_told_whoever_breaks_off_and_when() {
     println!("{} connections to the provider over HTTP/2", http2_connections.load(Ordering::Relaxed));
     closed(&stand, descriptors, &http2_connections).await;
 
-    check_answers(run, total);
     let (booked, dropped) = (stand.attempts().await, dropped(&stand).await);
     assert!(!dropped, "records were dropped, so nothing can be held against them");
-    check_books(&stand.stop().await, booked, total, book);
+    let ledger = stand.stop().await;
+    check_answers(run, total, book, &ledger);
+    check_books(&ledger, booked, total, book);
     let (early, late) = (memory[1], memory[9]);
     assert!(late < early + GROWTH, "memory grew from {early} to {late} bytes");
 }

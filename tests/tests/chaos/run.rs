@@ -44,7 +44,7 @@ pub struct Run {
     next: AtomicU32,
     book: &'static Book,
     tally: Mutex<BTreeMap<String, u64>>,
-    wrong: Mutex<Vec<String>>,
+    wrong: Mutex<Vec<(u32, String)>>,
 }
 
 impl Run {
@@ -105,7 +105,7 @@ impl Run {
     }
 
     /// Answers that may not be as they were.
-    pub fn wrong(&self) -> Vec<String> {
+    pub fn wrong(&self) -> Vec<(u32, String)> {
         self.wrong.lock().unwrap().clone()
     }
 
@@ -144,7 +144,10 @@ impl Run {
             }
             Err(why) => {
                 let body = String::from_utf8_lossy(&answer.body).into_owned();
-                self.find(plan, &format!("{why}: {} {:?} {body}", answer.status, answer.headers));
+                self.find(
+                    plan,
+                    &format!("{why}: {} {:?} {:?} {body}", answer.status, answer.broken, answer.headers),
+                );
             }
         }
     }
@@ -167,7 +170,7 @@ impl Run {
     }
 
     fn find(&self, plan: &Plan, what: &str) {
-        self.wrong.lock().unwrap().push(format!("{plan:?}\n  {what}"));
+        self.wrong.lock().unwrap().push((plan.number, format!("{plan:?}\n  {what}")));
     }
 }
 
