@@ -14,6 +14,7 @@ mod error;
 mod pool;
 mod proxy;
 mod resolve;
+mod sessions;
 mod tls;
 
 use std::{sync::Arc, time::Duration};

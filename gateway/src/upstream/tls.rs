@@ -12,7 +12,12 @@ use std::{
 };
 
 use hedgerow_config::Route;
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use rustls::{
+    CipherSuite, ClientConfig, RootCertStore,
+    client::Resumption,
+    crypto::{CryptoProvider, ring},
+    pki_types::ServerName,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
@@ -20,6 +25,7 @@ use super::{
     Setup,
     endpoint::{Endpoint, Host},
     error::SetupError,
+    sessions::Sessions,
 };
 use crate::config::authorities;
 
@@ -137,11 +143,27 @@ fn server_name(name: &str) -> Result<ServerName<'static>, SetupError> {
     ServerName::try_from(name.to_owned()).map_err(|_| SetupError::ServerName { name: name.to_owned() })
 }
 
+/// All that rustls takes for safe, AES-128 first, as browsers and Go do. Many servers follow the client, and rustls's first
+/// is AES-256 with SHA-384: a handshake hashes dozens of times, and most processors have instructions for SHA-256 only.
+fn provider() -> CryptoProvider {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites.sort_by_key(|suite| {
+        !matches!(
+            suite.suite(),
+            CipherSuite::TLS13_AES_128_GCM_SHA256
+                | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+                | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+        )
+    });
+    provider
+}
+
 fn client(roots: RootCertStore) -> Result<Arc<ClientConfig>, SetupError> {
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![H2.to_vec(), HTTP1.to_vec()];
+    config.resumption = Resumption::store(Arc::new(Sessions::new()));
     Ok(Arc::new(config))
 }

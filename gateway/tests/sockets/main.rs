@@ -12,6 +12,7 @@ mod leaving;
 mod peer;
 mod pod;
 mod proxied;
+mod resumption;
 mod stalled;
 mod stored;
 mod traffic_port;

@@ -156,5 +156,7 @@ fn identity(alpn: &[u8]) -> anyhow::Result<(ServerConfig, String)> {
         .with_no_client_auth()
         .with_single_cert(vec![leaf.der().clone()], key)?;
     server.alpn_protocols = vec![alpn.to_vec()];
+    // As providers' edges do: tickets that any of their machines can take, not sessions in one's memory.
+    server.ticketer = ring::Ticketer::new()?;
     Ok((server, authority.pem()))
 }
