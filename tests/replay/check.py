@@ -15,12 +15,14 @@ import subprocess
 import sys
 
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
-SEEDS = "1"
+SEEDS = 1
+# A share of seeds needs seeds: how often an interval covers the truth.
+MORE = {"s15-counterfactual": 100}
 
 
-def run(binary: str, name: str, threads: str) -> str:
+def run(binary: str, name: str, threads: str, seeds: int = SEEDS) -> str:
     """The JSON of some scenarios; the exit status says whether all of their numbers hold."""
-    command = [binary, "replay", name, "--seeds", SEEDS, "--threads", threads, "--json"]
+    command = [binary, "replay", name, "--seeds", str(seeds), "--threads", threads, "--json"]
     return subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=900).stdout.decode()
 
 
@@ -46,6 +48,8 @@ def main() -> int:
     binary = sys.argv[1]
     text = run(binary, "all", "2")
     found = {scenario["name"]: scenario for scenario in json.loads(text)}
+    for name, seeds in MORE.items():
+        found[name] = json.loads(run(binary, name, "2", seeds))[0]
     if "--write" in sys.argv[2:]:
         GOLDEN.write_text(json.dumps(list(found.values()), indent=1) + "\n")
         return 0

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::bucket::{BUCKETS, bucket_of};
+use super::bucket::{BUCKETS, bucket_of, lower_bound, upper_bound};
 
 /// Event and censored counters per bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,18 @@ impl Counts {
     /// All samples, events and censored.
     pub fn total(&self) -> u64 {
         self.events.iter().chain(&self.censored).fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// Mean of the events, each taken as the middle of its bucket, the open one as its lower bound; `None` without any.
+    pub fn mean(&self) -> Option<Duration> {
+        let (mut sum, mut count) = (0.0, 0);
+        for (bucket, events) in self.events() {
+            let (low, high) = (lower_bound(bucket), upper_bound(bucket));
+            let middle = if high == Duration::MAX { low } else { low + high.saturating_sub(low) / 2 };
+            sum += middle.as_secs_f64() * events as f64;
+            count += events;
+        }
+        (count > 0).then(|| Duration::try_from_secs_f64(sum / count as f64).unwrap_or_default())
     }
 
     /// Adds one event.

@@ -1,9 +1,15 @@
 //! The survival curve of a cell: Kaplan-Meier over buckets.
 //!
-//! `S *= 1 - e/n; n -= e + c`, ascending: within a bucket events come before censored samples, the usual
-//! convention. Inside a bucket the curve is linear. When the last samples are all censored the curve never
-//! reaches zero; a quantile beyond its end is [`Quantile::Beyond`], never a made-up number.
-//! Interval: Greenwood's variance (1926), +-1.96 standard errors on the survival axis.
+//! `S *= 1 - e/(n - c/2); n -= e + c`, ascending: samples that are censored in a bucket were at risk for half of it (the
+//! actuarial form: Berkson and Gage 1950). Kaplan and Meier let events come before censored samples, which is right for
+//! exact times; in buckets it takes every loser for somebody who has survived the whole bucket, and where hedges cancel
+//! many the 99th percentile came out 3 to 6 % too high. Inside a bucket the curve is linear. When the last samples are
+//! all censored the curve never reaches zero; a quantile beyond its end is [`Quantile::Beyond`], never a made-up number.
+//!
+//! Interval: Greenwood's variance (1926), +-1.96 standard errors of the arcsine of the root of S (Borgan and Liestol 1990),
+//! which keeps its promise with the ten samples at risk that a hold-out leaves above a 99th percentile. Weights count
+//! as whole samples: with the memory's decay that makes intervals a quarter too wide, never too narrow.
+//! `tests/coverage.rs` counts how often they hold the truth.
 
 use std::time::Duration;
 
@@ -49,8 +55,8 @@ pub struct Interval {
 pub struct Curve {
     /// `survival[b]`: P(X >= upper bound of bucket b).
     survival: Box<[f64]>,
-    /// Greenwood's sum up to and including each bucket.
-    greenwood: Box<[f64]>,
+    /// Greenwood's variance of `survival`.
+    variance: Box<[f64]>,
     samples: f64,
     /// Largest duration that any sample says something about.
     horizon: Duration,
@@ -87,16 +93,19 @@ impl Curve {
 
     fn estimate(cell: &Decayed, samples: f64) -> Self {
         let mut survival = vec![0.0; BUCKETS].into_boxed_slice();
-        let mut greenwood = vec![0.0; BUCKETS].into_boxed_slice();
-        let (mut at_risk, mut s, mut variance, mut last) = (samples, 1.0, 0.0, 0);
+        let mut variance = vec![0.0; BUCKETS].into_boxed_slice();
+        let (mut at_risk, mut s, mut greenwood, mut spread, mut last) = (samples, 1.0, 0.0, 0.0, 0);
         for bucket in 0..BUCKETS {
             let (events, censored) = (cell.events[bucket], cell.censored[bucket]);
             if events > 0.0 {
                 // Rounding may leave a little less at risk than there are events: never below zero.
-                let left = (at_risk - events).max(0.0);
-                s *= if at_risk > 0.0 { left / at_risk } else { 0.0 };
+                let exposed = (at_risk - censored / 2.0).max(events);
+                let left = exposed - events;
+                s *= left / exposed;
+                // At its end the curve is known no better than just before it.
                 if left > 0.0 {
-                    variance += events / (at_risk * left);
+                    greenwood += events / (exposed * left);
+                    spread = s * s * greenwood;
                 }
             }
             if events > 0.0 || censored > 0.0 {
@@ -107,10 +116,10 @@ impl Curve {
                 at_risk = 0.0;
             }
             survival[bucket] = s;
-            greenwood[bucket] = variance;
+            variance[bucket] = spread;
         }
         let horizon = if samples > 0.0 { upper_bound(last as u16) } else { Duration::ZERO };
-        Self { survival, greenwood, samples, horizon }
+        Self { survival, variance, samples, horizon }
     }
 
     /// The curve of a mixture of populations with known shares: `S = sum(w S) / sum(w)`, variances by the same
@@ -123,12 +132,10 @@ impl Curve {
         for bucket in 0..BUCKETS {
             let share =
                 |f: &dyn Fn(f64, &Self) -> f64| parts().map(|(w, curve)| f(w / weight, curve)).sum::<f64>();
-            let s = share(&|w, curve| w * curve.survival[bucket]);
-            // Greenwood's sum is the variance over S squared; variances of independent parts add up.
-            let variance = share(&|w, curve| (w * curve.survival[bucket]).powi(2) * curve.greenwood[bucket]);
             if weight > 0.0 {
-                mixed.survival[bucket] = s;
-                mixed.greenwood[bucket] = if s > 0.0 { variance / (s * s) } else { 0.0 };
+                mixed.survival[bucket] = share(&|w, curve| w * curve.survival[bucket]);
+                // Variances of independent parts add up.
+                mixed.variance[bucket] = share(&|w, curve| w * w * curve.variance[bucket]);
             }
         }
         mixed.samples = parts().map(|(_, curve)| curve.samples).sum();
@@ -162,10 +169,29 @@ impl Curve {
     pub fn interval(&self, p: f64) -> Option<Interval> {
         let at = self.quantile(p)?;
         let target = 1.0 - p.clamp(0.0, 1.0);
-        let error = |bucket: usize| Z_95 * self.survival[bucket] * self.greenwood[bucket].sqrt();
-        let low = self.reach(target, |bucket| (self.survival[bucket] - error(bucket)).max(0.0));
-        let high = self.reach(target, |bucket| (self.survival[bucket] + error(bucket)).min(1.0));
+        let low = self.reach(target, |bucket| self.bounds(bucket).map_or(0.0, |bounds| bounds.0));
+        // Where the curve has ended nothing says how much further it could go: its upper bound stays.
+        let mut upper = 1.0_f64;
+        let high = self.reach(target, |bucket| {
+            upper = self.bounds(bucket).map_or(upper, |bounds| bounds.1.min(upper));
+            upper
+        });
         Some(Interval { low, at, high })
+    }
+
+    /// 95 % bounds of the survival at the end of a bucket; `None` where the curve has ended.
+    fn bounds(&self, bucket: usize) -> Option<(f64, f64)> {
+        let s = self.survival[bucket].min(1.0);
+        if s <= 0.0 {
+            return None;
+        }
+        if s >= 1.0 {
+            return Some((1.0, 1.0));
+        }
+        let middle = s.sqrt().asin();
+        let error = Z_95 * self.variance[bucket].sqrt() / (2.0 * (s * (1.0 - s)).sqrt());
+        let at = |angle: f64| angle.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2);
+        Some((at(middle - error), at(middle + error)))
     }
 
     /// Survival at the start of a bucket.
@@ -179,7 +205,7 @@ impl Curve {
     }
 
     /// Where `curve` first falls to `target`.
-    fn reach(&self, target: f64, curve: impl Fn(usize) -> f64) -> Quantile {
+    fn reach(&self, target: f64, mut curve: impl FnMut(usize) -> f64) -> Quantile {
         let mut before = 1.0;
         for bucket in 0..BUCKETS {
             let after = curve(bucket);

@@ -31,12 +31,17 @@ fn after(curve: &Curve, t: u64) -> f64 {
 
 /// Remission times of the 6-MP arm of Freireich et al. (1963), the standard worked example, in "weeks" that
 /// are seconds here. Published product-limit estimates: 6: 0.857, 7: 0.807, 10: 0.753, 13: 0.690, 16: 0.627,
-/// 22: 0.538, 23: 0.448.
+/// 22: 0.538, 23: 0.448. The two censored in the week of an event are put into the bucket after it, as the book means it.
+fn remissions() -> Curve {
+    let events = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|w| w * 1_000);
+    let censored =
+        [6_500, 9_000, 10_700, 11_000, 17_000, 19_000, 20_000, 25_000, 32_000, 32_000, 34_000, 35_000];
+    curve(&events, &censored)
+}
+
 #[test]
 fn kaplan_meier_equals_the_textbook() {
-    let events = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|w| w * 1_000);
-    let censored = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|w| w * 1_000);
-    let curve = curve(&events, &censored);
+    let curve = remissions();
     for (week, published) in
         [(6, 0.857), (7, 0.807), (10, 0.753), (13, 0.690), (16, 0.627), (22, 0.538), (23, 0.448)]
     {
@@ -45,17 +50,40 @@ fn kaplan_meier_equals_the_textbook() {
     }
 }
 
-/// Greenwood's standard error of the same example at week 10 is published as 0.0963.
+/// Greenwood's standard errors of the same example are published: week 6 0.0764, 16 0.1141, 22 0.1282, 23 0.1346.
 #[test]
-fn the_interval_uses_greenwoods_error() {
-    let events = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|w| w * 1_000);
-    let censored = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|w| w * 1_000);
-    let interval = curve(&events, &censored).interval(0.25).expect("has samples");
-    // S(10) = 0.753 +- 1.96 x 0.0963 = 0.564..0.942: the lower curve is at 0.75 or below from week 6 on, the
-    // upper one first falls to 0.75 at week 22.
+fn the_interval_uses_greenwoods_error_on_the_arcsine_scale() {
+    let interval = remissions().interval(0.25).expect("has samples");
+    // Lower bound at week 6: sin^2(asin(sqrt 0.857) - 0.98 x 0.0764 / sqrt(0.857 x 0.143)) = 0.68, already below 0.75.
+    // Upper bounds: week 16 0.83, week 22 0.77, week 23 0.71.
     assert_eq!(bucket_of(interval.low.bound()), bucket_of(ms(6_000)));
-    assert!(interval.high.bound() > ms(16_000), "{interval:?}");
+    assert_eq!(bucket_of(interval.high.bound()), bucket_of(ms(23_000)));
     assert!(interval.low.bound() <= interval.at.bound() && interval.at.bound() <= interval.high.bound());
+}
+
+#[test]
+fn the_end_of_a_curve_does_not_end_its_interval() {
+    // Of 1,000 the last 20 are three events and 17 losers: nothing says that nobody waits longer than 9 s.
+    let interval = curve(&[[600; 980].as_slice(), &[7_000, 8_000, 9_000]].concat(), &[2_500; 17])
+        .interval(0.99)
+        .expect("has samples");
+    assert_eq!(interval.high, Quantile::Beyond(upper_bound(bucket_of(ms(9_000)))));
+    assert!(matches!(interval.at, Quantile::At(_)), "{interval:?}");
+}
+
+#[test]
+fn the_mean_of_events_is_exact_to_half_a_bucket() {
+    let lengths: Vec<u64> = (100..1_100).collect();
+    let mean = counts(&lengths, &[50_000; 9]).mean().expect("has events").as_secs_f64();
+    assert!((mean / 0.599_5 - 1.0).abs() < 0.01, "{mean}");
+    assert_eq!(counts(&[], &[7]).mean(), None);
+}
+
+#[test]
+fn losers_of_a_bucket_were_at_risk_for_half_of_it() {
+    // In the bucket of 2 s 40 of 100 are cancelled and 40 answer: those 40 are out of 80, not out of 100.
+    let curve = curve(&[[2_000; 40].as_slice(), &[5_000; 20]].concat(), &[2_000; 40]);
+    assert!((after(&curve, 2_000) - 0.5).abs() < 1e-9, "{}", after(&curve, 2_000));
 }
 
 #[test]

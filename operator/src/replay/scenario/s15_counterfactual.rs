@@ -3,7 +3,8 @@
 //! The operator tells p99 as it would be without hedges, from primaries of which the hedged ones were cancelled (Kaplan-Meier,
 //! the control group included), with an interval. Here the truth is known: it is the distribution. Four distributions, hedged
 //! by the default policy. From the guardrails issue: within 10 % of the truth at each, and the interval covers it in at
-//! least 90 % of 200 seeds (fewer seeds give a coarser share).
+//! least 90 % of 200 seeds (`hedgerow replay s15 --seeds 200`; fewer give a coarser share). The same without the closed loop
+//! of delay and budget is a test of the policy crate, `tests/coverage.rs`.
 
 use super::{Acceptance, Case, Scenario, s02_optimum::shape};
 use crate::replay::{
@@ -40,7 +41,6 @@ fn figures(case: &Case, _: &Arm, run: &Run, figures: &mut Figures) {
     let truth = shape(case.name).quantile(0.99);
     let (low, at, high) = run.alone_p99;
     figures.set("over truth", at / truth);
-    // The buckets of the curves are a sixteenth of their lower bound wide.
     figures.set("covers", f64::from(u8::from((low..=high).contains(&truth))));
 }
 
