@@ -15,6 +15,7 @@
 //! | [`retry`] | how long to wait before a retry |
 //! | [`budget`] | whether a retry or hedge is affordable |
 //! | [`breaker`] | whether a route may be used, and with what share |
+//! | [`quota`] | how much of a provider's own limits is left for this pod |
 //! | [`limiter`] | how many user actions a lane may run |
 //! | [`lane`] | who is admitted, who waits, who is shed, and when to come back |
 //! | [`guardrail`] | whether a cohort may hedge at all |
@@ -39,6 +40,7 @@ pub mod latency;
 pub mod learning;
 pub mod ledger;
 pub mod limiter;
+pub mod quota;
 pub mod retry;
 pub mod routing;
 pub mod time;

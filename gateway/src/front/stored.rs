@@ -18,7 +18,7 @@ use http_body_util::BodyExt as _;
 
 use super::{answer, classify::id, gate1};
 use crate::{
-    permit::RoutePermit,
+    permit::{RoutePermit, Want},
     plan::{candidate, primary},
     race::transport,
     runtime::{Runtime, route::RouteRuntime, snapshot::Snapshot, target},
@@ -113,7 +113,7 @@ async fn send(
     client: &request::Parts,
 ) -> Result<(transport::Response, RoutePermit), ErrorAnswer> {
     let unusable = || ErrorAnswer::new(Kind::NoRoute, "the route's credential is missing or unusable");
-    let permit = RoutePermit::take(runtime, route, snapshot.settings.max_in_flight, 0, false)
+    let permit = RoutePermit::take(runtime, route, None, snapshot.settings.max_in_flight, 0, Want::Primary)
         .map_err(|_| ErrorAnswer::new(Kind::Overloaded, "the route is full: try again"))?;
     let mut out = HeaderMap::with_capacity(client.headers.len() + 4);
     headers::to_upstream(&client.headers, &mut out);

@@ -9,6 +9,7 @@ use hedgerow_policy::{breaker::Refusal, gate, learning::win_per_mille, time::Mom
 
 use super::{Choice, NoRoute, acquire, candidate};
 use crate::{
+    permit::Want,
     race::{action::Action, attempt::Attempt},
     runtime::{cohort::allows_hedge_to, snapshot::Offer},
 };
@@ -60,7 +61,7 @@ fn describe(action: &Action, primary: &Attempt, offer: &Offer, now: Moment) -> A
     let throttled = route.state.breaker(|breaker| breaker.throttled_until(now)).is_some();
     let facts = gate::Alternate {
         p50: learnt.as_ref().and_then(|learnt| learnt.p50),
-        busy_per_mille: route.busy_per_mille(action.runtime.fleet().replicas),
+        busy_per_mille: route.busy_per_mille(offer.model_name(), now, action.runtime.fleet().replicas),
         pushback: throttled || group_pushed_back(action, &route.config.quota_group, now),
         win_per_mille: predicted.map(|predicted| cell.scaled(predicted)),
         pair_hedges: u32::try_from(hedges).unwrap_or(u32::MAX),
@@ -86,5 +87,5 @@ pub fn group_pushed_back(action: &Action, group: &str, now: Moment) -> bool {
 
 /// Takes breaker pass and route permit for a hedge.
 pub fn take(action: &Action, offer: &Offer, now: Moment) -> Result<Choice, NoRoute> {
-    acquire(action, offer, now, false, true)
+    acquire(action, offer, now, false, Want::Extra)
 }

@@ -17,7 +17,7 @@ use hedgerow_policy::{
 };
 
 use crate::{
-    permit::{Full, RoutePermit},
+    permit::{Full, RoutePermit, Want},
     race::action::Action,
     runtime::snapshot::Offer,
 };
@@ -56,16 +56,18 @@ fn acquire(
     offer: &Offer,
     now: Moment,
     last_usable: bool,
-    extra: bool,
+    want: Want,
 ) -> Result<Choice, NoRoute> {
     let request = &action.request;
-    let tokens = request.input_tokens + request.max_output.unwrap_or(0);
+    let tokens = request.quota_tokens();
     let max = action.snapshot.settings.max_in_flight;
-    let permit =
-        RoutePermit::take(&action.runtime, &offer.route, max, tokens, extra).map_err(|full| match full {
+    let model = Some(offer.model_name());
+    let permit = RoutePermit::take(&action.runtime, &offer.route, model, max, tokens, want).map_err(
+        |full| match full {
             Full::Route => NoRoute::Saturated,
             Full::Pod => NoRoute::PodFull,
-        })?;
+        },
+    )?;
     let p95 = action.cell(offer).learnt.load().as_ref().and_then(|learnt| learnt.p95);
     let lease = p95.map_or(LEASE, |p95| p95 * 3).min(now.until(request.deadline));
     let pass = offer

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use hedgerow_policy::{routing, time::Moment};
 
 use super::{Choice, NoRoute, acquire, candidate, candidate::Tried};
-use crate::{race::action::Action, runtime::snapshot::Offer};
+use crate::{permit::Want, race::action::Action, runtime::snapshot::Offer};
 
 /// Chooses and takes the primary's route.
 pub fn choose(action: &Action, now: Moment) -> Result<Choice, NoRoute> {
@@ -25,7 +25,7 @@ pub fn choose(action: &Action, now: Moment) -> Result<Choice, NoRoute> {
         provider.as_ref().is_none_or(|provider| *provider == offer.route.config.failure_domain.provider)
     };
     while let Some((place, offer)) = best(action, now, &tried, point, true, &allowed) {
-        match acquire(action, offer, now, false, false) {
+        match acquire(action, offer, now, false, Want::Primary) {
             Ok(choice) => return Ok(choice),
             Err(refusal) => why = why.or(refusal),
         }
@@ -33,11 +33,21 @@ pub fn choose(action: &Action, now: Moment) -> Result<Choice, NoRoute> {
     }
     // Nothing is usable: the breaker never closes the last way.
     while let Some((place, offer)) = best(action, now, &tried, point, false, &allowed) {
-        match acquire(action, offer, now, true, false) {
+        match acquire(action, offer, now, true, Want::Primary) {
             Ok(choice) => return Ok(choice),
             Err(refusal) => why = why.or(refusal),
         }
         tried.add(place);
+    }
+    // What providers say is left only moves traffic: before a user is refused, they are asked.
+    if why == NoRoute::Saturated {
+        let mut tried = Tried::default();
+        while let Some((place, offer)) = best(action, now, &tried, point, true, &allowed) {
+            if let Ok(choice) = acquire(action, offer, now, false, Want::LastPrimary) {
+                return Ok(choice);
+            }
+            tried.add(place);
+        }
     }
     Err(why)
 }
@@ -112,7 +122,7 @@ pub fn home_of<'a>(tenant: u64, offers: impl Iterator<Item = &'a Offer> + Clone)
 
 fn home(action: &Action, now: Moment) -> Result<Choice, NoRoute> {
     let offer = home_offer(action).ok_or(NoRoute::NoneConfigured)?;
-    acquire(action, offer, now, false, false)
+    acquire(action, offer, now, false, Want::LastPrimary)
 }
 
 /// The provider to which pinned content is bound: that of the tenant's home route.

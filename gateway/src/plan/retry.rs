@@ -7,6 +7,7 @@ use hedgerow_policy::time::Moment;
 
 use super::{Choice, NoRoute, acquire, candidate};
 use crate::{
+    permit::Want,
     race::action::Action,
     runtime::snapshot::Offer,
     wire::{eligibility::RetryRule, error_table::Retry},
@@ -63,7 +64,7 @@ pub fn choose(action: &Action, wish: &Wish<'_>, now: Moment) -> Result<Place, No
             let Some((place, _)) = best.take() else { break };
             tried.add(place);
             if let Some(offer) = action.request.listing.offers.get(place) {
-                match acquire(action, offer, now, false, true) {
+                match acquire(action, offer, now, false, Want::Extra) {
                     Ok(choice) => return Ok(Place::Elsewhere(choice)),
                     Err(refusal) => why = why.or(refusal),
                 }
@@ -75,5 +76,5 @@ pub fn choose(action: &Action, wish: &Wish<'_>, now: Moment) -> Result<Place, No
 
 /// Takes the failed attempt's own route again.
 pub fn again(action: &Action, offer: &Offer, now: Moment) -> Result<Choice, NoRoute> {
-    acquire(action, offer, now, true, true)
+    acquire(action, offer, now, true, Want::Extra)
 }

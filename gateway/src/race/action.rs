@@ -84,6 +84,13 @@ pub struct Request {
     pub traceparent: String,
 }
 
+impl Request {
+    /// Tokens that count towards a provider's limits: its input as estimated, and its own output cap.
+    pub fn quota_tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.max_output.unwrap_or(0))
+    }
+}
+
 /// What happened so far.
 #[derive(Default)]
 pub struct Course {

@@ -6,8 +6,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use hedgerow_policy::{breaker, ledger::Kind, time::Moment};
-use http::StatusCode;
+use hedgerow_policy::{breaker, ledger::Kind, quota::Mark, time::Moment};
+use http::{HeaderMap, StatusCode};
 
 use super::{action::Action, failure::Failure, slot::Slot};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
         tick::log_change,
     },
     settle::{account, record::Outcome},
-    wire::{error_table::Scope, token::StreamReader, usage::Usage},
+    wire::{error_table::Scope, rate_limit, token::StreamReader, usage::Usage},
 };
 
 /// One attempt.
@@ -59,6 +59,7 @@ pub struct Attempt {
     pass: Option<breaker::Pass>,
     wait: Option<Wait>,
     _permit: RoutePermit,
+    mark: Mark,
 }
 
 /// How an attempt ended.
@@ -91,6 +92,11 @@ impl Attempt {
         course.committed_spend += estimate.unwrap_or_default();
         drop(course);
         let stream = action.request.stream;
+        let mark = choice.offer.route.state.quota_start(
+            choice.offer.model_name(),
+            now,
+            action.request.quota_tokens(),
+        );
         Self {
             action: action.clone(),
             number: slot.number(),
@@ -111,12 +117,25 @@ impl Attempt {
             usage: None,
             pass: Some(choice.pass),
             _permit: choice.permit,
+            mark,
         }
     }
 
     /// Age at `now`.
     pub fn age(&self, now: Moment) -> Duration {
         now.since(self.started)
+    }
+
+    /// The head of its answer is there: what it tells of the account's limits is heeded, unless the account is the client's.
+    pub fn answered(&self, headers: &HeaderMap) {
+        if self.action.request.passthrough {
+            return;
+        }
+        let route = &self.offer.route;
+        let now = self.action.runtime.clock.system_time();
+        if let Some(left) = rate_limit::read(route.config.api, headers, now) {
+            route.state.quota_report(self.offer.model_name(), self.mark, &left);
+        }
     }
 
     /// The first token, or the whole answer, is there.

@@ -177,6 +177,7 @@ impl Leg {
         self.attempt.first_byte = Some(now);
         self.attempt.status = Some(head.status);
         self.attempt.upstream_request_id = upstream_request_id(&head);
+        self.attempt.answered(&head.headers);
         let streams = head.status.is_success() && is_event_stream(&head);
         if streams && !self.attempt.action.request.stream {
             let why = "the provider answers with a stream although a whole answer was asked for";

@@ -22,6 +22,7 @@ use hedgerow_policy::{
     gauge::Gauge,
     latency::Recorder,
     ledger::Prices,
+    quota::{Mark, Quota, Report},
     time::Moment,
 };
 
@@ -75,6 +76,8 @@ pub struct RouteState {
     pub in_flight: Gauge,
     /// Starts of this minute, for `requestsPerMinute` and `tokensPerMinute`.
     pub minute: Mutex<Minute>,
+    /// What the provider says is left of its own limits, by configured model.
+    quotas: Mutex<Vec<(String, Quota)>>,
     /// First tokens of primaries.
     pub first_token: Recorder,
     /// When the ramp began, in nanoseconds of the monotonic clock; 0 = it is over.
@@ -125,6 +128,7 @@ impl RouteState {
             breaker: Mutex::new(Breaker::new(rule)),
             in_flight: Gauge::default(),
             minute: Mutex::default(),
+            quotas: Mutex::default(),
             first_token: Recorder::new(),
             ramp_from: AtomicU64::new(if ramp { now.as_nanos().max(1) } else { 0 }),
             outcomes: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -163,6 +167,33 @@ impl RouteState {
     /// Runs `f` on the breaker.
     pub fn breaker<R>(&self, f: impl FnOnce(&mut Breaker) -> R) -> R {
         f(&mut self.breaker.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether one more attempt of `tokens` fits into one of `shares` parts of what the provider says is left for a model.
+    pub fn quota_fits(&self, model: &str, now: Moment, tokens: u64, shares: u32) -> bool {
+        self.quota(model, |quota| quota.fits(now, tokens, shares))
+    }
+
+    /// Counts an attempt of `tokens` towards that.
+    pub fn quota_start(&self, model: &str, now: Moment, tokens: u64) -> Mark {
+        self.quota(model, |quota| quota.start(now, tokens))
+    }
+
+    /// The answer to that attempt tells what is left.
+    pub fn quota_report(&self, model: &str, mark: Mark, report: &Report) {
+        self.quota(model, |quota| quota.report(mark, report));
+    }
+
+    /// Runs `f` on the quota of a configured model.
+    fn quota<R>(&self, model: &str, f: impl FnOnce(&mut Quota) -> R) -> R {
+        let mut quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, quota)) = quotas.iter_mut().find(|(name, _)| name == model) {
+            return f(quota);
+        }
+        let mut quota = Quota::default();
+        let result = f(&mut quota);
+        quotas.push((model.to_owned(), quota));
+        result
     }
 
     /// Counts an ended attempt.
@@ -224,11 +255,13 @@ impl RouteRuntime {
         self.config.limits.max_concurrent.map(|limit| (limit / u64::from(replicas.max(1))).max(1))
     }
 
-    /// Attempts in flight over the limit, in 1/1000; 0 without a limit.
-    pub fn busy_per_mille(&self, replicas: u32) -> u16 {
-        self.concurrency(replicas).map_or(0, |limit| {
+    /// Attempts in flight over the limit, or what is used of what the provider says is left for `model`, whichever is
+    /// more, in 1/1000; 0 without a limit.
+    pub fn busy_per_mille(&self, model: &str, now: Moment, replicas: u32) -> u16 {
+        let own = self.concurrency(replicas).map_or(0, |limit| {
             u16::try_from(self.state.in_flight.get().saturating_mul(1_000) / limit).unwrap_or(u16::MAX)
-        })
+        });
+        own.max(self.state.quota(model, |quota| quota.used_per_mille(now, replicas)))
     }
 
     /// The first-token timer of `model`, for streams.

@@ -71,6 +71,11 @@ impl Offer {
     pub fn model(&self) -> Option<&super::route::ModelRuntime> {
         self.route.models.get(self.model)
     }
+
+    /// The model's name as configured on its route.
+    pub fn model_name(&self) -> &str {
+        self.model().map_or("", |model| model.config.name.as_str())
+    }
 }
 
 impl Snapshot {

@@ -19,6 +19,7 @@ pub mod error_table;
 pub mod headers;
 pub mod json;
 pub mod path;
+pub mod rate_limit;
 pub mod retry_after;
 pub mod scan;
 pub mod splice;

@@ -53,7 +53,7 @@ fn resets(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 }
 
 /// A reset: a Go-style duration, seconds, an epoch in seconds or milliseconds (told by magnitude), or RFC 3339.
-fn moment(value: &str, now: SystemTime) -> Option<Duration> {
+pub fn moment(value: &str, now: SystemTime) -> Option<Duration> {
     if let Some(seconds) = number(value) {
         let epoch = |seconds| until(SystemTime::UNIX_EPOCH.checked_add(positive_any(seconds)?)?, now);
         return match seconds {
