@@ -89,6 +89,8 @@ pub struct Learnt {
     pub expected: Option<Duration>,
     /// 95th percentile of output tokens.
     pub output_p95: Option<u64>,
+    /// Mean of the output tokens.
+    pub output_mean: Option<u64>,
 }
 
 impl Memory {
@@ -157,6 +159,7 @@ impl Memory {
             hedge_curve: (reading.hedge.samples() > 0.0).then(|| Curve::new(&reading.hedge, &[])),
             expected: self.baseline,
             output_p95: None,
+            output_mean: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use hedgerow_policy::{
@@ -103,8 +104,10 @@ fn publish(
     let rule = cohort.map_or(&fallback, |cohort| cohort.delay_rule(cell.id.stream));
     let mut memory = cell.memory.lock().unwrap_or_else(PoisonError::into_inner);
     let learnt = memory.learn(reading, rule, curve, alternate, decay);
-    let outputs = Curve::new(&Decayed::from(&cell.output.counts()), &[]);
-    let output_p95 =
-        outputs.quantile(0.95).map(|tokens| u64::try_from(tokens.bound().as_millis()).unwrap_or(u64::MAX));
-    cell.learnt.store(Some(Arc::new(Learnt { output_p95, ..learnt })));
+    let outputs = cell.output.counts();
+    let tokens = |of: Duration| u64::try_from(of.as_millis()).unwrap_or(u64::MAX);
+    let output_mean = outputs.mean().map(tokens);
+    let curve = Curve::new(&Decayed::from(&outputs), &[]);
+    let output_p95 = curve.quantile(0.95).map(|quantile| tokens(quantile.bound()));
+    cell.learnt.store(Some(Arc::new(Learnt { output_p95, output_mean, ..learnt })));
 }

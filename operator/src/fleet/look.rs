@@ -9,12 +9,13 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-use super::Memory;
+use super::{Memory, history::History};
 use crate::{
     domain::{
         CohortKey, Policy, decision,
         guardrail::{Decision, Facts, Measured, Standing, decide, rules},
     },
+    scrape::{Cumulative, Recent},
     status::Sight,
 };
 
@@ -81,7 +82,8 @@ impl Memory {
                 let fleet_spec = Some(self.snapshot.spec());
                 let fresh = Standing::default();
                 let standing = self.standings.get(&key).unwrap_or(&fresh);
-                let measured = self.measured(&key.cohort, standing);
+                let measured =
+                    measured(self.store.counted(), &self.recent, &self.history, &key.cohort, standing);
                 let facts = Facts {
                     fleet: &self.name,
                     key: &key,
@@ -117,29 +119,34 @@ impl Memory {
         }
     }
 
-    /// What the pods' rings do not hold.
-    fn measured(&self, cohort: &str, standing: &Standing) -> Measured {
-        let counted = self.store.counted();
-        let from = standing.hedging_since.unwrap_or(Moment::ZERO);
-        let now = self.recent.without_hedging(Some(cohort));
-        let median = now.p50.filter(|_| now.samples >= MEDIAN_SAMPLES);
-        Measured {
-            past: self.history.past(cohort, counted),
-            context: Context {
-                error_baseline: self.history.error_rate(cohort),
-                median: median.zip(self.history.median(cohort)),
-                tail_gain: self.history.tail_gain(cohort, counted, from),
-                spent_today: self.history.today(cohort).lost.0,
-                ..Context::default()
-            },
-        }
-    }
-
     /// Whether another policy has the cohort, or its policy is not in force.
     fn is_elsewhere(&self, key: &CohortKey) -> bool {
         let verdict = self.verdict(Kind::HedgePolicy, &key.policy);
         verdict.is_none_or(|verdict| {
             !verdict.accepted() || verdict.conflicts.iter().any(|conflict| conflict.cohort == key.cohort)
         })
+    }
+}
+
+/// What the pods' rings do not hold of a cohort.
+pub(crate) fn measured(
+    counted: &Cumulative,
+    recent: &Recent,
+    history: &History,
+    cohort: &str,
+    standing: &Standing,
+) -> Measured {
+    let from = standing.hedging_since.unwrap_or(Moment::ZERO);
+    let now = recent.without_hedging(Some(cohort));
+    let median = now.p50.filter(|_| now.samples >= MEDIAN_SAMPLES);
+    Measured {
+        past: history.past(cohort, counted),
+        context: Context {
+            error_baseline: history.error_rate(cohort),
+            median: median.zip(history.median(cohort)),
+            tail_gain: history.tail_gain(cohort, counted, from),
+            spent_today: history.today(cohort).lost.0,
+            ..Context::default()
+        },
     }
 }

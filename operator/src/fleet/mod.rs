@@ -21,6 +21,7 @@ use hedgerow_policy::time::Moment;
 
 use history::History;
 pub use look::Round;
+pub(crate) use look::measured;
 
 use crate::{
     domain::{

@@ -48,6 +48,11 @@ pub fn estimate_input(text_bytes: u64, bytes_per_token_milli: u64) -> u64 {
     text_bytes.saturating_mul(1_000).div_ceil(bytes_per_token_milli.max(1))
 }
 
+/// Input tokens of a prompt, rounded down: for what is booked as a lower bound.
+pub fn least_input(text_bytes: u64, bytes_per_token_milli: u64) -> u64 {
+    text_bytes.saturating_mul(1_000) / bytes_per_token_milli.max(1)
+}
+
 /// Output tokens: the smaller of the request's limit and the cell's p95; `None` when neither is known.
 pub fn estimate_output(max_tokens: Option<u64>, p95: Option<u64>) -> Option<u64> {
     match (max_tokens, p95) {

@@ -13,5 +13,5 @@ mod money;
 mod tests;
 
 pub use account::{Basis, Booked, ExtraSpend, Kind, Role, extra_spend, role, within_ceiling};
-pub use estimate::{InputRatio, START_BYTES_PER_TOKEN_MILLI, estimate_input, estimate_output};
+pub use estimate::{InputRatio, START_BYTES_PER_TOKEN_MILLI, estimate_input, estimate_output, least_input};
 pub use money::{Cost, Prices, Usage, cost};

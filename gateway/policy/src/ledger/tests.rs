@@ -76,6 +76,8 @@ fn unpriced_attempts_are_counted_and_compared_in_tokens() {
 fn estimates_use_what_is_known() {
     assert_eq!(estimate_input(4_001, START_BYTES_PER_TOKEN_MILLI), 1_001);
     assert_eq!(estimate_input(0, START_BYTES_PER_TOKEN_MILLI), 0);
+    assert_eq!(least_input(4_003, START_BYTES_PER_TOKEN_MILLI), 1_000);
+    assert_eq!(least_input(u64::MAX, 0), u64::MAX);
     for (limit, p95, expected) in [
         (Some(100), Some(500), Some(100)),
         (Some(900), Some(500), Some(500)),

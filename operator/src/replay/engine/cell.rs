@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hedgerow_config::state::{CellKey, CellState};
 use hedgerow_policy::{
     latency::Counts,
     learning::{CellId, Learnt, Memory, scaled},
@@ -28,6 +29,7 @@ pub struct Cell {
     /// Sum of their predicted win probabilities, in 1/1000.
     pub predicted: u64,
     input: (u64, u64),
+    output: (u64, u64),
     waiting: Vec<Option<Moment>>,
     free: Vec<u32>,
 }
@@ -45,6 +47,7 @@ impl Cell {
             wins: 0,
             predicted: 0,
             input: (0, 0),
+            output: (0, 0),
             waiting: Vec::new(),
             free: Vec::new(),
         }
@@ -76,6 +79,30 @@ impl Cell {
         self.waiting.iter().flatten().filter(|start| now.since(**start) > limit).count() as u32
     }
 
+    /// What `/state` says of it.
+    pub fn state(&self, cohort: &str, route: &str, now: Moment) -> CellState {
+        let mut in_flight = Counts::new();
+        for age in self.ages(now) {
+            in_flight.event(age);
+        }
+        CellState {
+            key: CellKey {
+                cohort: cohort.to_owned(),
+                route: route.to_owned(),
+                model: "m".to_owned(),
+                stream: self.id.stream,
+                band: self.id.band,
+            },
+            generation: 0,
+            events: self.primary.events().collect(),
+            censored: self.primary.censored().collect(),
+            hedge_events: self.hedge.events().collect(),
+            hedge_censored: self.hedge.censored().collect(),
+            in_flight: in_flight.events().collect(),
+            delay_ms: None,
+        }
+    }
+
     /// Input of a whole answer of a primary.
     pub fn read(&mut self, total: u64, cached: u64) {
         self.input.0 += total;
@@ -83,6 +110,16 @@ impl Cell {
         if self.input.0 > 4_000_000 {
             self.input = (self.input.0 / 2, self.input.1 / 2);
         }
+    }
+
+    /// Output of a whole answer.
+    pub fn wrote(&mut self, tokens: u64) {
+        self.output = (self.output.0 + tokens, self.output.1 + 1);
+    }
+
+    /// Mean output of whole answers.
+    pub fn usual_output(&self) -> Option<u64> {
+        self.output.0.checked_div(self.output.1)
     }
 
     /// Cached share of the input, in 1/1000.

@@ -50,6 +50,8 @@ pub struct Sums {
     pub lost: u128,
     /// What providers billed for everything.
     pub billed: u128,
+    /// What they would have billed for the primaries alone.
+    pub billed_alone: u128,
     /// What providers billed for losers.
     pub billed_lost: u128,
     /// Tokens of losers as providers billed them.

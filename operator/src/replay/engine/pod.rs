@@ -18,7 +18,7 @@ use hedgerow_policy::{
     draw::Key,
     gate::Returning,
     lane::{LaneId, Lanes, Ticket},
-    latency::Curve,
+    latency::{Counts, Curve},
     learning::{CellId, Parents},
     limiter::Warm,
     time::Moment,
@@ -80,8 +80,10 @@ pub struct Pod {
     pub rival: Option<Box<dyn Rival>>,
     /// Another system's rule for concurrency.
     pub concurrency: Option<Box<dyn Concurrency>>,
-    /// What `/state` says.
+    /// What `/state` says of cohorts; the rest is made when it is asked for.
     pub report: Report,
+    /// First tokens as users saw them, by cohort.
+    pub users: Vec<Counts>,
     /// Turn of the routes.
     pub turn: u64,
     /// Those who wait in a lane.
@@ -141,6 +143,7 @@ impl Pod {
             },
             concurrency: arm.limiter.map(|limiter| limiter()),
             report: report(index, model.cohorts, now),
+            users: vec![Counts::new(); model.cohorts],
             turn: index as u64 * 7,
             waiting: Vec::new(),
             key: Key::new(*b"replay: one key!"),
@@ -154,8 +157,29 @@ impl Pod {
     }
 
     /// Counts for a cohort in the bucket of now.
-    pub fn count(&mut self, cohort: usize, now: Moment, change: impl FnOnce(&mut CohortCounters)) {
+    pub fn count(&mut self, cohort: usize, now: Moment, change: impl Fn(&mut CohortCounters)) {
         count(&mut self.report, cohort, now, change);
+    }
+
+    /// Whether there is something to read from it: it takes traffic, or ends what it has.
+    pub fn speaks(&self) -> bool {
+        self.live || self.in_flight.iter().any(|count| *count > 0)
+    }
+
+    /// What `/state` says now.
+    pub fn state(&self, model: &Model, now: Moment) -> Report {
+        let mut report = self.report.clone();
+        for (cohort, users) in report.cohorts.iter_mut().zip(&self.users) {
+            cohort.user_latency = users.events().collect();
+        }
+        let in_cohorts = self.cells.iter().filter(|cell| cell.id.cohort > 0);
+        report.cells = in_cohorts
+            .map(|cell| {
+                let cohort = cohort_name(usize::from(cell.id.cohort) - 1);
+                cell.state(cohort, model.providers[usize::from(cell.id.route)].name, now)
+            })
+            .collect();
+        report
     }
 
     /// Shares of caps and reserves changed.
@@ -218,10 +242,11 @@ impl Cohort {
     }
 }
 
-/// Counts for a cohort in a report's bucket of now.
-pub fn count(report: &mut Report, cohort: usize, now: Moment, change: impl FnOnce(&mut CohortCounters)) {
+/// Counts for a cohort in a report's bucket of now, and in its total.
+pub fn count(report: &mut Report, cohort: usize, now: Moment, change: impl Fn(&mut CohortCounters)) {
     let start = unix(now).as_secs() / BUCKET_SECONDS * BUCKET_SECONDS;
     let Some(report) = report.cohorts.get_mut(cohort) else { return };
+    change(&mut report.total);
     let ring = &mut report.ring;
     if ring.last().is_none_or(|bucket| bucket.start_unix_s < start) {
         if ring.len() >= BUCKETS {

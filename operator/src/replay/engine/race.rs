@@ -127,6 +127,9 @@ impl Engine<'_> {
             cell.waited(place);
         }
         let pod = &mut self.pods[pod];
+        if let Some(cohort) = traffic.cohort {
+            pod.users[cohort].event(now - started);
+        }
         if let Some(pass) = leg.pass.take() {
             let outcome = breaker::Outcome::FirstToken { elapsed, expected };
             pod.breakers[usize::from(leg.route)].report(now, pass, outcome, entropy);

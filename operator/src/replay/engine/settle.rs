@@ -1,7 +1,7 @@
 //! Settling: what attempts cost, and what a user action was. `gateway/src/settle` in virtual time, over the same ledger.
 //!
 //! Beside what is booked, the run keeps what providers bill: a cancel that a provider ignores is booked at its lower bound
-//! and billed to the end.
+//! and billed to the end, and what was read from a prompt cache is known only of answers that came whole.
 
 use hedgerow_config::money::Picos;
 use hedgerow_policy::{
@@ -12,11 +12,15 @@ use hedgerow_policy::{
 use super::{
     Engine,
     action::{Action, Fate, Leg, Side},
+    cell::Cell,
     queue::{Event, Handle},
 };
 use crate::replay::{
     baseline::Ended,
-    model::chance::{Stream, stream},
+    model::{
+        Traffic,
+        chance::{Stream, stream},
+    },
 };
 
 /// How an attempt ended, as far as its bill goes.
@@ -33,6 +37,47 @@ pub(super) enum Ending {
     },
     /// With an error, which is free.
     Failed,
+}
+
+/// Tokens of an ended attempt.
+struct Tokens {
+    /// As the ledger knows them.
+    booked: Usage,
+    basis: Basis,
+    /// As the provider bills them.
+    billed: Usage,
+    /// What it would have billed for the primary alone; nothing for any other attempt.
+    alone: Usage,
+}
+
+impl Tokens {
+    fn of(traffic: &Traffic, continues: bool, leg: &Leg, ending: Ending, cell: &Cell) -> Self {
+        let primary = leg.kind == Kind::Primary;
+        let warm = if leg.cold || !primary { 0.0 } else { traffic.warm };
+        let of = |cache_read, output| Usage {
+            input_uncached: traffic.input - cache_read,
+            cache_read,
+            cache_write: 0,
+            output,
+        };
+        let usage = |output| of((traffic.input as f64 * warm) as u64, output);
+        let (booked, billed, basis) = match ending {
+            Ending::Won | Ending::ReadOn => (usage(traffic.output), usage(traffic.output), Basis::Exact),
+            Ending::Failed => (Usage::default(), Usage::default(), Basis::Exact),
+            Ending::Cancelled { billed_whole } => {
+                let share = if primary { u64::from(cell.cached_per_mille()) } else { 0 };
+                let (output, basis) = match cell.usual_output().filter(|_| continues) {
+                    Some(usual) => (usual, Basis::Estimated),
+                    None => (0, Basis::LowerBound),
+                };
+                let billed = usage(if billed_whole { traffic.output } else { 0 });
+                (of(traffic.input * share / 1_000, output), billed, basis)
+            }
+        };
+        let alone =
+            if primary && leg.fate == Fate::Answer { usage(traffic.output) } else { Usage::default() };
+        Self { booked, basis, billed, alone }
+    }
 }
 
 impl Engine<'_> {
@@ -73,46 +118,33 @@ impl Engine<'_> {
         let call = self.calls[action.call as usize];
         let traffic = &self.model.traffic[usize::from(call.class)];
         let provider = &self.model.providers[usize::from(leg.route)];
-        let cached = if leg.cold || leg.kind != Kind::Primary { 0.0 } else { traffic.warm };
-        let cache_read = (traffic.input as f64 * cached) as u64;
-        let usage =
-            |output| Usage { input_uncached: traffic.input - cache_read, cache_read, cache_write: 0, output };
-        let (booked, billed, basis) = match ending {
-            Ending::Won | Ending::ReadOn => (usage(traffic.output), usage(traffic.output), Basis::Exact),
-            Ending::Failed => (Usage::default(), Usage::default(), Basis::Exact),
-            Ending::Cancelled { billed_whole } => {
-                let billed = usage(if billed_whole { traffic.output } else { 0 });
-                // The estimate of an answer of this class is its length.
-                let (output, basis) = if provider.continues {
-                    (traffic.output, Basis::Estimated)
-                } else {
-                    (0, Basis::LowerBound)
-                };
-                (usage(output), billed, basis)
-            }
-        };
+        let pod = usize::from(action.pod);
+        let cell = self.pods[pod].cell(traffic.cohort, leg.route);
+        let tokens = Tokens::of(traffic, provider.continues, leg, ending, &self.pods[pod].cells[cell]);
         let won = ending == Ending::Won;
         let role = ledger::role(leg.kind, won, ending == Ending::Failed);
-        let cost = ledger::cost(&booked, &provider.prices);
-        action
-            .booked
-            .push((Booked { kind: leg.kind, role, usage: booked, basis, cost: Some(cost) }, leg.route));
-        let pod = usize::from(action.pod);
+        let bill = |usage: &Usage| ledger::cost(usage, &provider.prices);
+        let cost = bill(&tokens.booked);
+        let (usage, basis) = (tokens.booked, tokens.basis);
+        action.booked.push((Booked { kind: leg.kind, role, usage, basis, cost: Some(cost) }, leg.route));
+        if basis == Basis::Exact && ending != Ending::Failed {
+            self.pods[pod].cells[cell].wrote(usage.output);
+        }
         if won {
-            action.winner_usage = Some(booked);
+            action.winner_usage = Some(usage);
             if leg.kind == Kind::Primary {
-                let cell = self.pods[pod].cell(traffic.cohort, leg.route);
-                self.pods[pod].cells[cell].read(traffic.input, cache_read);
+                self.pods[pod].cells[cell].read(traffic.input, usage.cache_read);
             }
         }
-        let bill = ledger::cost(&billed, &provider.prices).0;
+        let (billed, alone) = (bill(&tokens.billed).0, bill(&tokens.alone).0);
         let loser = role == Role::Loser;
         self.run.add(call.born, call.class, |sums| {
-            sums.billed += bill;
+            sums.billed += billed;
+            sums.billed_alone += alone;
             if loser {
-                sums.billed_lost += bill;
+                sums.billed_lost += billed;
                 sums.lost += cost.0;
-                sums.lost_tokens += billed.total();
+                sums.lost_tokens += tokens.billed.total();
             }
         });
     }

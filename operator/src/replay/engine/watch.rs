@@ -1,5 +1,6 @@
-//! The operator: reads all pods every 5 s, decides with `domain::guardrail`, and its decision reaches the pods 2 s later
-//! (a projected volume is refreshed within 3 s of the annotation; the cluster tests hold it to that).
+//! The operator: reads all pods every 5 s, adds them up and remembers them with its own `scrape` and `fleet::history` (what is
+//! normal, the gain at the tail, the day's spend), decides with `domain::guardrail`, and its decision reaches the pods 2 s
+//! later (a projected volume is refreshed within 3 s of the annotation; the cluster tests hold it to that).
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -10,16 +11,18 @@ use hedgerow_policy::{limiter::Warm, time::Moment};
 use super::{
     Engine,
     measure::{Turn, secs},
-    pod::{POLICY, cohort_name, unix},
+    pod::{EPOCH, POLICY, cohort_name, unix},
     queue::Event,
 };
 use crate::{
     domain::{
         CohortKey,
         decision::decision,
-        guardrail::{Facts, Measured, Standing, decide},
+        guardrail::{Facts, Standing, decide},
     },
+    fleet::{history::History, measured},
     replay::model::Hedging,
+    scrape::{Recent, Store},
 };
 
 /// Between two readings; the operator's default.
@@ -34,9 +37,9 @@ pub struct Watch {
     standings: Vec<Standing>,
     annotations: BTreeMap<String, String>,
     p95: BTreeMap<String, Duration>,
-    /// What the operator measures beyond rings (normal errors and medians, tail gain, the day's spend) takes its history over
-    /// hours; here nothing of it is known, and its signals say nothing.
-    measured: Measured,
+    store: Store,
+    recent: Recent,
+    history: History,
 }
 
 impl Watch {
@@ -49,7 +52,9 @@ impl Watch {
             standings: vec![Standing::default(); cohorts],
             annotations: BTreeMap::new(),
             p95: BTreeMap::new(),
-            measured: Measured::default(),
+            store: Store::new(EPOCH),
+            recent: Recent::default(),
+            history: History::default(),
         }
     }
 
@@ -60,10 +65,22 @@ impl Watch {
 }
 
 impl Watch {
+    /// Takes in what pods say, for what their rings do not hold.
+    pub fn read(&mut self, now: Moment, states: impl IntoIterator<Item = Report>) {
+        let now = unix(now);
+        for state in states {
+            self.store.observe(state, now);
+        }
+        self.recent.observe(self.store.counted(), self.store.in_flight(now), now);
+        let states = self.store.lives().map(|life| &life.state);
+        self.history.observe(states, self.store.counted(), now);
+    }
+
     /// Looks once at what the pods say.
     pub fn look(&mut self, now: Moment, mode: Mode, states: &[&Report]) -> Vec<Turn> {
         let mut turns = Vec::new();
         for (cohort, (key, standing)) in self.keys.iter().zip(self.standings.iter_mut()).enumerate() {
+            let measured = measured(self.store.counted(), &self.recent, &self.history, &key.cohort, standing);
             let facts = Facts {
                 fleet: "replay",
                 key,
@@ -72,7 +89,7 @@ impl Watch {
                 annotations: &self.annotations,
                 states,
                 unseen: Duration::ZERO,
-                measured: &self.measured,
+                measured: &measured,
                 p95: &self.p95,
                 command: "",
                 now: unix(now),
@@ -101,10 +118,12 @@ impl Engine<'_> {
     pub(super) fn scrape(&mut self) {
         self.queue.at(self.now + INTERVAL, Event::Scrape);
         self.note_lanes();
-        if secs(self.now) < self.model.watched_from {
+        if !self.arm.guarded || !matches!(self.arm.hedging, Hedging::Policy(_)) {
             return;
         }
-        if !self.arm.guarded || !matches!(self.arm.hedging, Hedging::Policy(_)) {
+        let (now, model) = (self.now, self.model);
+        self.watch.read(now, self.pods.iter().filter(|pod| pod.speaks()).map(|pod| pod.state(model, now)));
+        if secs(now) < model.watched_from {
             return;
         }
         let states: Vec<&Report> = self.pods.iter().map(|pod| &pod.report).collect();

@@ -18,6 +18,7 @@ mod s12_incident;
 mod s13_no_gain;
 mod s14_cold_cache;
 mod s15_counterfactual;
+mod s16_extra_spend;
 #[cfg(test)]
 mod tests;
 
@@ -101,6 +102,7 @@ pub const ALL: &[Scenario] = &[
     s13_no_gain::SCENARIO,
     s14_cold_cache::SCENARIO,
     s15_counterfactual::SCENARIO,
+    s16_extra_spend::SCENARIO,
 ];
 
 /// The scenarios that a name or its beginning means; all for `all`.

@@ -92,10 +92,11 @@ fn run(model: &Model, arm: &Arm, seed: u64) -> Run {
             let hedges = poisson(&mut rng, originals as f64 * duplicates * share);
             // Every original costs 10,000; the extra is what hedging adds on average.
             let extra = (originals as f64 * 10_000.0 * spend * share) as u128;
+            let wins = hedges * 6 / 10 + u64::from(rng.f64() < 0.5);
             count(report, 0, now, |counters| {
                 counters.originals += originals;
                 counters.hedges += hedges;
-                counters.wins += hedges * 6 / 10 + u64::from(rng.f64() < 0.5);
+                counters.wins += wins;
                 counters.cost += Picos(u128::from(originals) * 10_000 + extra);
                 counters.cost_without += Picos(u128::from(originals) * 10_000);
             });
