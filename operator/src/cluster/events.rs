@@ -19,7 +19,10 @@ use kube::{
 };
 
 use super::call::{CallError, bounded};
-use crate::{domain::figure, runtime::clock};
+use crate::{
+    domain::{Notice, figure},
+    runtime::clock,
+};
 
 /// Longest note in bytes that the API server takes.
 const LONGEST_NOTE: usize = 1024;
@@ -35,19 +38,6 @@ pub struct Events {
     recorder: Recorder,
     client: Client,
     reporter: Reporter,
-}
-
-/// One Event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// Something that somebody should look at.
-    pub warning: bool,
-    /// One word.
-    pub reason: &'static str,
-    /// What tells this transition from others of the same reason.
-    pub action: String,
-    /// The sentence.
-    pub note: String,
 }
 
 /// The object that an Event is about.

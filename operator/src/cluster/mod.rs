@@ -23,7 +23,7 @@ pub use apply::{ApplyError, Hand, Settled, is_newer};
 pub use call::{CallError, bounded};
 pub use check::{CheckError, check};
 pub use client::connect;
-pub use events::{Events, Notice};
+pub use events::Events;
 pub use hold::{HoldError, hold};
 pub use pods::{Pace, Presence, nudge, presence};
 pub use status::{StatusError, Statuses};

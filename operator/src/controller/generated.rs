@@ -15,7 +15,10 @@ use kube::{
 use serde_json::json;
 
 use super::Context;
-use crate::cluster::{CallError, FleetId, Notice, bounded, manager};
+use crate::{
+    cluster::{CallError, FleetId, bounded, manager},
+    domain::Notice,
+};
 
 /// Whether the operator made a fleet by itself, and nobody has written a spec since: its generation is still the first.
 pub(super) fn is_generated(metadata: &ObjectMeta) -> bool {

@@ -1,13 +1,16 @@
-//! Objects in every state that Argo CD has to read, as the operator itself reports them.
+//! Objects in every state that Argo CD or a person has to read, as the operator itself reports them.
 //!
 //! Inputs: a few objects, what their pods say, what traffic did to a cohort. The operator's pure functions (compile, decide,
 //! status) make of them what it would write. Outputs: `tests/chart/objects/<state>.yaml`, over which the chart's tests run
-//! `argocd/health.lua`. `UPDATE_GOLDEN=1` rewrites them; read the difference before you commit it.
+//! `argocd/health.lua`, and `operator/testdata/described/<state>.yaml`, what `kubectl` says of a policy in every state of its
+//! guardrails. `UPDATE_GOLDEN=1` rewrites them; read the difference before you commit it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cohort;
+mod described;
 mod fleet;
+mod story;
 
 use std::{fs, path::PathBuf};
 
@@ -55,9 +58,14 @@ fn lane(name: &str) -> String {
     )
 }
 
-/// Compares with the recorded file, or rewrites it.
+/// Compares with the object recorded for the chart's tests, or rewrites it.
 fn recorded(state: &str, object: &Value) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/chart/objects");
+    golden("../tests/chart/objects", state, object);
+}
+
+/// Compares with a file below this crate's folder, or rewrites it.
+fn golden(folder: &str, state: &str, object: &Value) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
     let path = folder.join(format!("{state}.yaml"));
     let text = serde_saphyr::to_string(object).unwrap();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

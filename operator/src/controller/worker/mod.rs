@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use hedgerow_config::GatewayConfig;
 use hedgerow_crds::{Kind, condition::Reason};
-use hedgerow_policy::{guardrail::State, time::Moment};
+use hedgerow_policy::time::Moment;
 use kube::core::ObjectMeta;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit},
@@ -24,8 +24,8 @@ use super::{
     roster::Roster,
 };
 use crate::{
-    cluster::{FleetId, Notice},
-    domain::guardrail::Decision,
+    cluster::FleetId,
+    domain::{Notice, guardrail::Decision},
     fleet::{Fresh, Memory, history::Keeper},
     runtime::clock,
     status::Trouble,
@@ -294,7 +294,7 @@ impl Worker {
             let policy =
                 self.memory.snapshot.policies.iter().find(|policy| policy.name == decision.key.policy);
             let Some(policy) = policy else { continue };
-            self.tell(Kind::HedgePolicy, &policy.name, &policy.uid, &notice(decision)).await;
+            self.tell(Kind::HedgePolicy, &policy.name, &policy.uid, &Notice::of(decision)).await;
         }
     }
 
@@ -317,22 +317,5 @@ impl Worker {
             Some(_) => pause.min(AGAIN),
             None => pause,
         }
-    }
-}
-
-/// The Event of a decision.
-fn notice(decision: &Decision) -> Notice {
-    Notice {
-        warning: decision.to == State::Suspended && decision.reason != Reason::Suspended,
-        reason: match decision.to {
-            State::Observing => "HedgingObserved",
-            State::Ramping => "HedgingRamping",
-            State::Active => "HedgingActive",
-            State::Suspended => "HedgingSuspended",
-            State::Trial => "HedgingTrial",
-            State::Disabled => "HedgingDisabled",
-        },
-        action: format!("{}-{}", decision.key.cohort, decision.transition),
-        note: format!("{} ({})", decision.line, decision.reason),
     }
 }

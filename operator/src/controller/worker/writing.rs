@@ -14,8 +14,9 @@ use kube::api::DynamicObject;
 
 use super::{Owner, Worker};
 use crate::{
-    cluster::{Notice, nudge},
+    cluster::nudge,
     controller::{heartbeat::Rhythm, nudges::Rollout, roll},
+    domain::Notice,
     fleet::{Fresh, history::Saved},
     render::children::{self, ChildKind, TooLarge},
     status::Trouble,

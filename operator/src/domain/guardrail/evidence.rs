@@ -59,8 +59,8 @@ pub(super) fn list(scene: &Scene<'_>) -> Vec<Evidence> {
             signal: reading.signal.as_str().to_owned(),
             value: percent(reading.long),
             threshold: figure::percent(reading.threshold_per_mille),
-            short_window: format!("{} over {}", percent(reading.short), spans.0),
-            long_window: format!("{} over {}", percent(reading.long), spans.1),
+            short_window: over_span(reading.signal, percent(reading.short), &spans.0),
+            long_window: over_span(reading.signal, percent(reading.long), &spans.1),
             samples: i64::try_from(samples(reading.signal, scene.windows)).unwrap_or(i64::MAX),
         })
         .collect()
@@ -204,6 +204,7 @@ fn breach(scene: &Scene<'_>, reading: &Reading) -> String {
     let windows = scene.windows;
     let [first, second] = both(reading, windows);
     let value = &first.value;
+    let requests = figure::count(windows.long.originals);
     let what = match reading.signal {
         Signal::ExtraSpend => format!("Hedging added {value} to spend"),
         Signal::DuplicateRate => format!("{value} of enrolled requests were hedged"),
@@ -214,17 +215,14 @@ fn breach(scene: &Scene<'_>, reading: &Reading) -> String {
         Signal::MedianShift => format!("The median of the first token rose by {value}"),
         Signal::DailySpend => format!("Losers have cost {value} of the day's ceiling"),
     };
-    let mut text = format!(
-        "{what} over {} ({} {}) and {} over {} ({} {}), {} requests",
-        first.span,
-        first.kind,
-        first.limit,
-        second.value,
-        second.span,
-        second.kind,
-        second.limit,
-        figure::count(windows.long.originals)
-    );
+    let mut text = if has_windows(reading.signal) {
+        format!(
+            "{what} over {} ({} {}) and {} over {} ({} {}), {requests} requests",
+            first.span, first.kind, first.limit, second.value, second.span, second.kind, second.limit
+        )
+    } else {
+        format!("{what} ({} {}), {requests} requests", first.kind, first.limit)
+    };
     if windows.long.hedges > 0 && reading.signal != Signal::WinRate {
         let won = Ratio::of(windows.long.hedge_wins, windows.long.hedges);
         let _ = write!(text, ", {} win rate", percent(won));
@@ -245,11 +243,24 @@ fn excess(reading: &Reading, windows: &Windows) -> String {
     };
     let [first, second] = both(reading, windows);
     let name = spoken(reading.signal);
-    if reading.standing == Stands::Trips {
+    if !has_windows(reading.signal) {
+        let sign = if first.value == first.limit { '=' } else { side };
+        format!("{name} {} {sign} {}", first.value, first.limit)
+    } else if reading.standing == Stands::Trips {
         format!("{name} {} and {}", said(&first), said(&second))
     } else {
         format!("{name} {} ({} over {})", said(&first), second.value, second.span)
     }
+}
+
+/// Whether a signal is measured over the two windows. A median and the gain at the tail have their own recent past, and
+/// a day's spend is the day's.
+fn has_windows(signal: Signal) -> bool {
+    !matches!(signal, Signal::TailGain | Signal::MedianShift | Signal::DailySpend)
+}
+
+fn over_span(signal: Signal, value: String, span: &str) -> String {
+    if has_windows(signal) { format!("{value} over {span}") } else { value }
 }
 
 /// "83 % of it is on azure-sweden, whose p95 is 8.4s."
@@ -362,6 +373,10 @@ mod tests {
             (
                 reading(Signal::ExtraSpend, 10, 40, (60, 40), Stands::Elevated),
                 "extra spend 4 % = 4 % over 30s (1 % over 10s)",
+            ),
+            (
+                reading(Signal::DailySpend, 1_040, 1_040, (1_000, 1_000), Stands::Trips),
+                "daily spend 104 % > 100 %",
             ),
         ] {
             assert_eq!(excess(&reading, &windows), line);
