@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::{
     canary::{CLIENT_KEY, PROMPT, ROUTE_KEY},
-    script::{Cause, Fault, Operation, Script},
+    plan::SIZE,
+    script::{Bill, Cause, Fault, Operation, Script},
     stand::ROUTES,
 };
 
@@ -26,6 +27,8 @@ pub struct Book {
 #[derive(Default)]
 struct Pages {
     entries: Vec<Cause>,
+    /// Bytes that were written of each answer; `None` = not even its head.
+    sent: Vec<Option<usize>>,
     /// Requests by user action and route.
     counts: HashMap<(u32, usize), u32>,
     /// Those of them that were reset before a byte of an answer.
@@ -33,11 +36,28 @@ struct Pages {
 }
 
 /// An attempt that is being answered; what ends or drops it closes it.
-pub struct Open<'a>(&'a AtomicU64);
+pub struct Open<'a> {
+    book: &'a Book,
+    mark: u32,
+    sent: Option<usize>,
+}
+
+impl Open<'_> {
+    /// Its number in the book.
+    pub fn mark(&self) -> u32 {
+        self.mark
+    }
+
+    /// The head and so much of the body are written, or are about to be.
+    pub fn sent(&mut self, upto: usize) {
+        self.sent = Some(upto);
+    }
+}
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.book.pages.lock().unwrap().sent[self.mark as usize] = self.sent;
+        self.book.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -48,8 +68,16 @@ impl Book {
 
     /// Enters a request that is there in full.
     ///
-    /// `route` is the value of the header that only this route's configuration adds.
-    pub fn enter(&self, path: &str, route: &str, authorization: &str, body: &[u8]) -> (Script, Open<'_>) {
+    /// `header` gives the value of a request header: one that only this route's configuration adds, the credential, and the
+    /// size of the client's own body, a quarter of which is billed as input tokens.
+    pub fn enter<'h>(
+        &self,
+        path: &str,
+        header: impl Fn(&'static str) -> &'h str,
+        body: &[u8],
+    ) -> (Script, Open<'_>) {
+        let (route, authorization) = (header("x-route"), header("authorization"));
+        let bytes: u64 = header(SIZE).parse().expect("the size of the client's body");
         let route = ROUTES.iter().position(|one| one.name == route).expect("a route of ours");
         assert!(authorization.contains(ROUTE_KEY), "{authorization:?} instead of the route's key");
         let text = std::str::from_utf8(body).expect("UTF-8");
@@ -76,20 +104,44 @@ impl Book {
             operation,
             stream: asked["stream"] == true,
             usage: asked["stream_options"]["include_usage"] == true,
+            input: bytes / 4,
         };
         pages.entries.push(cause);
+        pages.sent.push(None);
         let script = Script::draw(&cause);
         if script.fault == Fault::Reset && !ROUTES[route].http2 {
             *pages.repeatable.entry((action, route)).or_default() += 1;
         }
         drop(pages);
         self.open.fetch_add(1, Ordering::Relaxed);
-        (script, Open(&self.open))
+        (script, Open { book: self, mark: cause.mark, sent: None })
     }
 
     /// The attempt with this mark.
     pub fn attempt(&self, mark: u32) -> Option<Cause> {
         self.pages.lock().unwrap().entries.get(mark as usize).copied()
+    }
+
+    /// What was billed for the attempt with this mark; the run must be over.
+    pub fn bill(&self, mark: u32) -> Bill {
+        let pages = self.pages.lock().unwrap();
+        let cause = &pages.entries[mark as usize];
+        Script::draw(cause).bill(cause, pages.sent[mark as usize])
+    }
+
+    /// What it would have been had the attempt been given up before any answer.
+    pub fn unread(&self, mark: u32) -> Bill {
+        let pages = self.pages.lock().unwrap();
+        let cause = &pages.entries[mark as usize];
+        Script::draw(cause).bill(cause, None)
+    }
+
+    /// All attempts by mark: what caused each, and whether it may have been sent once more without being another attempt.
+    pub fn attempts(&self) -> Vec<(Cause, bool)> {
+        let pages = self.pages.lock().unwrap();
+        let repeatable =
+            |cause: &Cause| Script::draw(cause).fault == Fault::Reset && !ROUTES[cause.route].http2;
+        pages.entries.iter().map(|cause| (*cause, repeatable(cause))).collect()
     }
 
     /// Attempts seen.

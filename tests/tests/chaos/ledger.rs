@@ -3,7 +3,8 @@
 //! Of uneventful user actions (one attempt, which won) one in ten is written; of all others every attempt. So an action
 //! without rows has at most one attempt, and an action with rows has one for each. An attempt that was cancelled before
 //! it had left may have a row that no provider knows; the other way round there is one case: a request whose kept
-//! HTTP/1.1 connection ended without a byte of an answer is sent once more on a new connection.
+//! HTTP/1.1 connection ended without a byte of an answer is sent once more on a new connection. What rows say was paid is
+//! held against bills in [`crate::bills`].
 
 use std::{
     collections::HashMap,
@@ -12,7 +13,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{book::Book, canary, stand::ROUTES};
+use crate::{book::Book, canary, script::Bill, stand::ROUTES};
 
 /// One line on stdout, as far as it matters here.
 #[derive(Debug, Deserialize)]
@@ -25,6 +26,30 @@ struct Row {
     outcome: String,
     status_class: String,
     first_byte_ms: Option<u64>,
+    #[serde(default)]
+    usage_input_units: u64,
+    #[serde(default)]
+    usage_output_units: u64,
+    #[serde(default)]
+    usage_basis: String,
+    cost_micros: Option<u64>,
+    #[serde(default)]
+    upstream_request_id: String,
+}
+
+/// What one row says was paid.
+#[derive(Clone, Copy, Debug)]
+pub struct Paid {
+    /// User action.
+    pub action: u32,
+    /// Place of the route in [`ROUTES`].
+    pub route: usize,
+    /// The provider's mark, where its head came.
+    pub mark: Option<u32>,
+    /// Tokens.
+    pub tokens: Bill,
+    /// The provider has told them.
+    pub exact: bool,
 }
 
 /// Rows of one user action on one route.
@@ -41,6 +66,8 @@ pub struct Ledger {
     rows: HashMap<(u32, usize), Rows>,
     /// Records of user actions that did not succeed, for people.
     told: HashMap<u32, String>,
+    /// What attempts cost.
+    pub paid: Vec<Paid>,
     /// Records of attempts.
     pub attempts: u64,
     /// Records of user actions.
@@ -91,9 +118,21 @@ impl Ledger {
         }
         let number = row.user_action_id.strip_prefix("chaos-").expect("the client's own id");
         let route = ROUTES.iter().position(|route| route.name == row.route).expect("a route of ours");
-        let rows = self.rows.entry((number.parse().unwrap(), route)).or_default();
+        let action = number.parse().unwrap();
+        let tokens = Bill { input: row.usage_input_units, output: row.usage_output_units };
+        assert_eq!(row.cost_micros, Some(tokens.micros()), "{row:?}");
+        let exact = row.usage_basis == "exact";
+        assert!(exact || row.usage_basis == "lowerBound", "{row:?}");
+        let mark = row.upstream_request_id.parse().ok();
+        self.paid.push(Paid { action, route, mark, tokens, exact });
+        let rows = self.rows.entry((action, route)).or_default();
         rows.sent += 1;
         rows.silent += u32::from(row.first_byte_ms.is_none());
+    }
+
+    /// Whether a user action has rows.
+    pub fn knows(&self, action: u32) -> bool {
+        (0..ROUTES.len()).any(|route| self.rows.contains_key(&(action, route)))
     }
 
     /// Holds the rows of user actions 0 to `actions` against the book; all that does not fit.
@@ -101,7 +140,7 @@ impl Ledger {
         let (mut balance, mut wrong) = (Balance::default(), Vec::new());
         for action in 0..actions {
             let places = 0..ROUTES.len();
-            let known = places.clone().any(|route| self.rows.contains_key(&(action, route)));
+            let known = self.knows(action);
             let mut uneventful = 0;
             for route in places {
                 let (seen, repeatable) = book.count(action, route);

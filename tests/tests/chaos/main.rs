@@ -2,7 +2,7 @@
 //!
 //! A gateway process of its own between clients and providers that misbehave as a seed says. Must hold: no answer holds
 //! bytes of two attempts and every byte is one that its provider sent; nothing stays held; nobody panics; what was booked
-//! is what the providers saw; and not one planted word of a prompt, an answer or a key is in a log line, a record or a
+//! is what the providers saw and what they billed; and not one planted word of a prompt, an answer or a key is in a log line, a record or a
 //! metric, at the most talkative log level.
 //!
 //! Inputs: `HEDGEROW_CHAOS`, the number of user actions, or for how many minutes, as in `30min` (20,000 user actions unless
@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, reason = "a run tells its figures")]
 #![allow(clippy::disallowed_methods, reason = "the environment says how long the test runs")]
 
+mod bills;
 mod book;
 mod canary;
 mod certificate;
@@ -32,6 +33,7 @@ use std::{
 };
 
 use book::Book;
+use hedgerow_config::{money::Picos, state::SpendState};
 use ledger::Ledger;
 use run::{Length, Run};
 use serde_json::Value;
@@ -113,6 +115,31 @@ fn check_books(ledger: &Ledger, booked: u64, total: u32, book: &Book) {
     assert!(balance.unseen * 5 < balance.seen, "{balance:?}: too many to believe in");
 }
 
+/// What was paid is what was billed where that was told, and never more.
+fn check_bills(ledger: &Ledger, spent: &SpendState, book: &Book) {
+    let (sums, wrong) = bills::settle(ledger, book);
+    println!(
+        "{} attempts were billed {} micro-units and booked exactly ({} of them have a row); {} lower bounds of {} in all for \
+         bills of {}; {} attempts that no provider saw, booked at {}",
+        sums.exact.0,
+        sums.exact.1,
+        sums.exact_rows,
+        sums.lower_rows,
+        sums.lower,
+        sums.lower_billed,
+        sums.unseen_rows,
+        sums.unseen
+    );
+    let first = wrong[..wrong.len().min(10)].join("\n");
+    assert!(wrong.is_empty(), "{} attempts are not booked as they were billed:\n{first}", wrong.len());
+    let micros = |picos: Picos| picos.0 / 1_000_000;
+    let exact = Picos(spent.total.0 - spent.estimated.0);
+    assert_eq!(micros(exact), u128::from(sums.exact.1), "what is known exactly: {spent:?}");
+    assert_eq!(micros(spent.estimated), u128::from(sums.lower + sums.unseen), "lower bounds: {spent:?}");
+    let roles = spent.winners.0 + spent.losers.0 + spent.retries.0;
+    assert_eq!(roles, spent.total.0, "{spent:?}");
+}
+
 /// Every answer was one, and everything that can happen did.
 fn check_answers(run: &Run, total: u32, book: &Book, ledger: &Ledger) {
     let wrong = run.wrong();
@@ -149,9 +176,11 @@ async fn nothing_is_mixed_lost_held_or_told_whoever_breaks_off_and_when() {
 
     let (booked, dropped) = (stand.attempts().await, dropped(&stand).await);
     assert!(!dropped, "records were dropped, so nothing can be held against them");
+    let spent = stand.spend().await;
     let ledger = stand.stop().await;
     check_answers(run, total, book, &ledger);
     check_books(&ledger, booked, total, book);
+    check_bills(&ledger, &spent, book);
     let (early, late) = (memory[1], memory[9]);
     assert!(late < early + GROWTH, "memory grew from {early} to {late} bytes");
 }

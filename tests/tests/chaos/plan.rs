@@ -14,6 +14,9 @@ use crate::{
     stand::TENANTS,
 };
 
+/// The header in which a client says how many bytes its body has, for whoever counts tokens by them.
+pub const SIZE: &str = "x-size";
+
 /// One user action.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -91,7 +94,8 @@ impl Plan {
         if self.narrow {
             request = request.header("x-lane", "narrow");
         }
-        request.body(Full::from(self.body().to_string())).unwrap()
+        let body = self.body().to_string();
+        request.header(SIZE, body.len()).body(Full::from(body)).unwrap()
     }
 
     fn body(&self) -> Value {

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use crate::{
-    book::Book,
+    book::{Book, Open},
     canary::ANSWER,
     script::{Fault, Framing, Script},
 };
@@ -32,10 +32,8 @@ pub async fn start(book: &'static Book) -> SocketAddr {
 async fn connection(mut socket: TcpStream, book: &Book) -> io::Result<()> {
     socket.set_nodelay(true)?;
     while let Some(request) = Request::read(&mut socket).await? {
-        let header = |name| request.header(name);
-        let (script, open) =
-            book.enter(request.path(), header("x-route"), header("authorization"), &request.body);
-        let goes_on = play(&mut socket, &script).await;
+        let (script, mut open) = book.enter(request.path(), |name| request.header(name), &request.body);
+        let goes_on = play(&mut socket, &script, &mut open).await;
         drop(open);
         if !goes_on? {
             return Ok(());
@@ -45,7 +43,7 @@ async fn connection(mut socket: TcpStream, book: &Book) -> io::Result<()> {
 }
 
 /// Plays a script; whether the connection can be used again.
-async fn play(socket: &mut TcpStream, script: &Script) -> io::Result<bool> {
+async fn play(socket: &mut TcpStream, script: &Script, open: &mut Open<'_>) -> io::Result<bool> {
     wait(socket, script.first_ms).await?;
     match script.fault {
         Fault::Reset => {
@@ -65,14 +63,17 @@ async fn play(socket: &mut TcpStream, script: &Script) -> io::Result<bool> {
     } else {
         script.framing
     };
-    socket.write_all(&head(script, framing)).await?;
+    open.sent(0);
+    socket.write_all(&head(script, framing, open.mark())).await?;
     let mut at = 0;
     for (end, pause) in &script.pieces {
         let stop = match script.fault {
             Fault::CutAt(stop) | Fault::EndAt(stop) | Fault::StallAt(stop) | Fault::BreakAt(stop) => stop,
             _ => usize::MAX,
         };
-        let piece = &script.body[at..(*end).min(stop.max(at))];
+        let upto = (*end).min(stop.max(at));
+        open.sent(upto);
+        let piece = &script.body[at..upto];
         send(socket, piece, framing).await?;
         if *end > stop {
             return spoil(socket, script, framing).await;
@@ -103,9 +104,9 @@ async fn spoil(socket: &mut TcpStream, script: &Script, framing: Framing) -> io:
     Ok(false)
 }
 
-fn head(script: &Script, framing: Framing) -> Vec<u8> {
+fn head(script: &Script, framing: Framing, mark: u32) -> Vec<u8> {
     let mut text = format!(
-        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\nset-cookie: {ANSWER}\r\n",
+        "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\nset-cookie: {ANSWER}\r\nx-request-id: {mark}\r\n",
         script.status, script.media
     );
     if let Some(ms) = script.wait_ms {

@@ -98,10 +98,10 @@ async fn answer(
     connection: Arc<Connection>,
 ) -> Result<Response<Answer>, Ended> {
     let (head, body) = request.into_parts();
-    let header = |name: &str| head.headers.get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+    let header = |name: &str| head.headers.get(name).map_or("", |value| value.to_str().unwrap());
     // Reset before it was there in full: never seen.
     let body = body.collect().await.map_err(|_| Ended)?.to_bytes();
-    let (script, open) = book.enter(head.uri.path(), &header("x-route"), &header("authorization"), &body);
+    let (script, mut open) = book.enter(head.uri.path(), header, &body);
     sleep(Duration::from_millis(script.first_ms)).await;
     match script.fault {
         Fault::Reset | Fault::Garbage => return Err(broken(&script, &connection)),
@@ -112,7 +112,9 @@ async fn answer(
     let mut response = Response::builder()
         .status(script.status)
         .header("content-type", script.media)
-        .header("set-cookie", ANSWER);
+        .header("set-cookie", ANSWER)
+        .header("x-request-id", open.mark());
+    open.sent(0);
     if let Some(ms) = script.wait_ms {
         response = response.header("retry-after-ms", ms);
     }
@@ -120,7 +122,7 @@ async fn answer(
         Empty::new().map_err(|never: Infallible| match never {}).boxed_unsync()
     } else {
         let pause = Box::pin(sleep(Duration::ZERO));
-        Scripted { script, at: 0, piece: 0, pause, connection, _open: Mutex::new(open) }.boxed_unsync()
+        Scripted { script, at: 0, piece: 0, pause, connection, open: Mutex::new(open) }.boxed_unsync()
     };
     Ok(response.body(body).unwrap())
 }
@@ -140,7 +142,7 @@ struct Scripted {
     piece: usize,
     pause: Pin<Box<Sleep>>,
     connection: Arc<Connection>,
-    _open: Mutex<Open<'static>>,
+    open: Mutex<Open<'static>>,
 }
 
 impl Body for Scripted {
@@ -169,6 +171,7 @@ impl Body for Scripted {
         let upto = end.min(stop);
         let bytes = Bytes::copy_from_slice(&self.script.body[self.at..upto]);
         self.at = upto;
+        self.open.get_mut().unwrap().sent(upto);
         if upto == end {
             self.piece += 1;
         }

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use hedgerow_config::gateway::{FILE, SCHEMA};
+use hedgerow_config::{
+    gateway::{FILE, SCHEMA},
+    state::SpendState,
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -114,11 +117,18 @@ impl Stand {
 
     /// Everything that must return to zero, as `/state` tells it.
     pub async fn in_flight(&self) -> Value {
+        self.state().await["inFlight"].clone()
+    }
+
+    async fn state(&self) -> Value {
         let text = self.admin("/state").await;
         let (_, body) = text.split_once("\r\n\r\n").unwrap();
-        let state: Value =
-            serde_json::from_str(&body[body.find('{').unwrap()..=body.rfind('}').unwrap()]).unwrap();
-        state["inFlight"].clone()
+        serde_json::from_str(&body[body.find('{').unwrap()..=body.rfind('}').unwrap()]).unwrap()
+    }
+
+    /// What it has spent.
+    pub async fn spend(&self) -> SpendState {
+        serde_json::from_value(self.state().await["spend"].clone()).unwrap()
     }
 
     /// Resident memory in bytes.
