@@ -4,14 +4,10 @@ against the audit log: nothing denied, nothing unused. No verb on Secrets: who c
 which admission/operator-writes.yaml bounds.
 */}}
 {{- define "hedgerow.rules" -}}
-# What people write.
+# What people write. A latch is written over what is stored, not over what a watch has heard of: that is a list, too.
 - apiGroups: [hedgerow.dev]
   resources: [providerroutes, hedgepolicies, prioritylanes, gatewayfleets]
   verbs: [list, watch]
-# A latch is written over what is stored, not over what a watch has heard of.
-- apiGroups: [hedgerow.dev]
-  resources: [hedgepolicies]
-  verbs: [get]
 # What the operator says about it.
 - apiGroups: [hedgerow.dev]
   resources: [providerroutes/status, hedgepolicies/status, prioritylanes/status, gatewayfleets/status]
