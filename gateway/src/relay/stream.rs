@@ -63,7 +63,8 @@ pub struct StreamBody {
 
 enum Phase {
     Live,
-    /// The error frame was handed out; the next poll, when it has been taken, starts its time to be flushed.
+    /// The error frame, ours or the provider's, was handed out; the next poll, when it has been taken, starts its time to be
+    /// flushed.
     Flush(RelayError),
     /// Aborted at that moment.
     Break(RelayError, Moment),
@@ -153,31 +154,31 @@ impl StreamBody {
         }
     }
 
-    /// The provider has ended: cleanly, or not.
-    fn finish(&mut self) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+    /// The provider has ended: cleanly, or not. What is told to the client, if anything is.
+    fn finish(&mut self) -> Option<Bytes> {
         let now = self.now();
         self.note_complete();
         self.phase = Phase::Over;
         if self.attempt.end == End::Complete {
             note_end(&self.attempt.action, StatusClass::Success, "", now);
-            return Poll::Ready(None);
+            return None;
         }
         self.attempt.truncate(now);
         if self.error_seen || self.end_seen {
             // The provider's own last word has passed; a second one from us would contradict it.
             note_end(&self.attempt.action, StatusClass::UpstreamError, "upstream_incomplete", now);
-            return Poll::Ready(None);
+            return None;
         }
         self.fault(RelayError::Truncated)
     }
 
-    /// Tells the client that this is not the end of the answer.
-    fn fault(&mut self, error: RelayError) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
+    /// What tells the client that this is not the end of the answer, unless the provider has told it.
+    fn fault(&mut self, error: RelayError) -> Option<Bytes> {
         let now = self.now();
         if self.attempt.end == End::Complete {
             self.phase = Phase::Over;
             note_end(&self.attempt.action, StatusClass::Success, "", now);
-            return Poll::Ready(None);
+            return None;
         }
         let (kind, class, message) = match error {
             RelayError::Truncated => {
@@ -196,15 +197,13 @@ impl StreamBody {
             }
         };
         note_end(&self.attempt.action, class, kind.as_str(), now);
-        if self.error_seen {
-            self.phase = Phase::Over;
-            return Poll::Ready(Some(Err(error)));
-        }
+        // Also the provider's own last frame may just have been handed out, and wants its time to be flushed.
         self.phase = Phase::Flush(error);
-        let frame = ErrorAnswer::new(kind, message)
-            .with_request_id(self.attempt.action.request.request_id.clone())
-            .frame(self.attempt.action.request.operation);
-        Poll::Ready(Some(Ok(Frame::data(frame))))
+        (!self.error_seen).then(|| {
+            ErrorAnswer::new(kind, message)
+                .with_request_id(self.attempt.action.request.request_id.clone())
+                .frame(self.attempt.action.request.operation)
+        })
     }
 
     /// Nothing is here and the provider is silent: which timer is due, and when is the next?
@@ -265,14 +264,23 @@ impl StreamBody {
                 }
                 Phase::Over => return Poll::Ready(None),
             }
+            if let Some(bytes) = ready!(self.poll_live(cx)) {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+
+    /// What is handed out next while neither side has ended; `None`: the phase has changed.
+    fn poll_live(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
             if self.attempt.action.runtime.aborted() {
-                return self.fault(RelayError::ShuttingDown);
+                return Poll::Ready(self.fault(RelayError::ShuttingDown));
             }
             match self.ready_frame() {
-                Ok(Some(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                Ok(None) if self.held.ended => return self.finish(),
+                Ok(Some(bytes)) => return Poll::Ready(Some(bytes)),
+                Ok(None) if self.held.ended => return Poll::Ready(self.finish()),
                 Ok(None) => {}
-                Err(error) => return self.fault(error),
+                Err(error) => return Poll::Ready(self.fault(error)),
             }
             match self.held.body.as_mut().poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
@@ -281,21 +289,19 @@ impl StreamBody {
                         self.held.framer.push(data);
                     }
                 }
-                Poll::Ready(Some(Err(_))) => return self.fault(RelayError::Truncated),
+                Poll::Ready(Some(Err(_))) => return Poll::Ready(self.fault(RelayError::Truncated)),
                 Poll::Ready(None) => self.held.ended = true,
                 Poll::Pending => {
                     let now = self.now();
                     match self.silent(now) {
-                        Err(error) => return self.fault(error),
+                        Err(error) => return Poll::Ready(self.fault(error)),
                         Ok((_, true)) => {
                             self.held.beat = Some(now);
-                            return Poll::Ready(Some(Ok(Frame::data(KEEP_ALIVE))));
+                            return Poll::Ready(Some(KEEP_ALIVE));
                         }
                         Ok((due, false)) => {
                             let clock = self.attempt.action.runtime.clock;
-                            if self.timer.poll(cx, &clock, due).is_pending() {
-                                return Poll::Pending;
-                            }
+                            ready!(self.timer.poll(cx, &clock, due));
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use hedgerow_config::state::InFlight;
 use tokio::io::AsyncReadExt as _;
 
 use crate::{
-    pod::{ASKED, ask, pod_answering},
+    pod::{ASKED, Then, ask, pod_answering},
     within,
 };
 
@@ -14,7 +14,7 @@ async fn kept(reason: &str) -> bool {
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}}}}]}}\n\n\
          data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\ndata: [DONE]\n\n"
     );
-    let pod = pod_answering(&stream, |config| {
+    let pod = pod_answering(&stream, Then::End, |config| {
         config.settings.defaults.contract.allowed_finish_reasons = vec!["stop".into(), "tool_calls".into()];
     });
     // Uneventful user actions are written one in ten.

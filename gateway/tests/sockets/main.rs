@@ -8,6 +8,7 @@ mod finish_reason;
 mod half_bodies;
 mod idle_race;
 mod lane_records;
+mod last_word;
 mod leaving;
 mod peer;
 mod pod;

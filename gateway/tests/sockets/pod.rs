@@ -40,11 +40,22 @@ use crate::{peer::route, within};
 /// The body of a request for a stream.
 pub const ASKED: &str = r#"{"model":"m","stream":true,"messages":[]}"#;
 
-/// A provider whose answers are this piece, again and again without end, or once.
+/// What follows a piece of an answer.
+#[derive(Clone, Copy)]
+pub enum Then {
+    /// The same again.
+    Again,
+    /// The end.
+    End,
+    /// A broken connection, at once.
+    Break,
+}
+
+/// A provider whose answers are this piece, and what follows it.
 #[derive(Clone)]
 struct Provider {
     piece: Bytes,
-    endless: bool,
+    then: Then,
 }
 
 impl Transports for Provider {
@@ -72,8 +83,13 @@ impl Body for Provider {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
-        let piece = if self.endless { self.piece.clone() } else { std::mem::take(&mut self.piece) };
-        Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
+        let next = if matches!(self.then, Then::Again) { self.piece.clone() } else { Bytes::new() };
+        let piece = std::mem::replace(&mut self.piece, next);
+        Poll::Ready(match self.then {
+            _ if !piece.is_empty() => Some(Ok(Frame::data(piece))),
+            Then::Break => Some(Err(UpstreamError::Closed { message: "reset".into() })),
+            Then::Again | Then::End => None,
+        })
     }
 }
 
@@ -111,12 +127,12 @@ fn token() -> Bytes {
 /// A pod with one route, whose provider has a token of 32 KiB whenever it is asked for one and never ends; `change` sees
 /// its configuration first.
 pub fn pod(limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
-    in_front_of(Provider { piece: token(), endless: true }, limits, change)
+    in_front_of(Provider { piece: token(), then: Then::Again }, limits, change)
 }
 
-/// The same with a provider whose every answer is `stream`.
-pub fn pod_answering(stream: &str, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
-    let provider = Provider { piece: Bytes::copy_from_slice(stream.as_bytes()), endless: false };
+/// The same with a provider whose every answer is `stream`, and what follows it.
+pub fn pod_answering(stream: &str, then: Then, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
+    let provider = Provider { piece: Bytes::copy_from_slice(stream.as_bytes()), then };
     in_front_of(provider, Limits::default(), change)
 }
 

@@ -217,8 +217,9 @@ fn spoil(script: &mut Script, cause: &Cause, rng: &mut Rng) {
             script.without_text();
         }
         64..68 if cause.stream => {
-            // An error in mid-stream takes the place of a frame.
-            let borders = borders(&script.body);
+            // An error in mid-stream takes the place of a frame, and never follows a whole answer.
+            let mut borders = borders(&script.body);
+            borders.pop();
             script.body.truncate(*rng.choice(&borders).unwrap());
             let end = script.body.len();
             script.usage = script.usage.start.min(end)..script.usage.end.min(end);
