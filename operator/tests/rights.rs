@@ -33,12 +33,10 @@ fn grant(rights: &mut Rights, group: &str, resource: &str, verbs: &[&str]) {
 fn touched() -> Rights {
     let mut rights = Rights::new();
     for kind in Kind::ALL {
-        // Watched, and reported on.
+        // Watched, and reported on. A latch is written over what is stored, which is read as a list, too.
         grant(&mut rights, GROUP, kind.plural(), &["list", "watch"]);
         grant(&mut rights, GROUP, &format!("{}/status", kind.plural()), &["patch"]);
     }
-    // A latch is written over what is stored, not over what a watch has heard of.
-    grant(&mut rights, GROUP, Kind::HedgePolicy.plural(), &["get"]);
     // A fleet that a route names and nobody wrote, while a route names it.
     grant(&mut rights, GROUP, Kind::GatewayFleet.plural(), &["create", "delete"]);
     for child in ChildKind::ALL {

@@ -38,8 +38,9 @@ spec:
     duplicateRate: {tripPercent: 95, rearmPercent: 90}
     extraSpend: {tripPercent: 10, rearmPercent: 5}
     winRate: {minPercent: 0}
-    cooldown: 8s
-    maxCooldown: 8s
+    # Longer than it takes to read what is said during it, also on a busy machine: after it a trial fails, in other words.
+    cooldown: 30s
+    maxCooldown: 30s
     trialFor: 5s
     maxTripsPerDay: 50
 ";
