@@ -6,33 +6,28 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod pod;
+
 use std::{
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{Router, body::Body};
-use bytes::Bytes;
 use futures_util::future::join_all;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    config::Credentials,
     front::router::router,
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::{Options, Runtime, trust::Trust},
-    settle::writer::RecordWriter,
-    telemetry::metrics::Metrics,
-    upstream::{SetupError, UpstreamError},
+    runtime::trust::Trust,
+    upstream::SetupError,
     wire::splice::Segments,
 };
 use http::{Request, request};
-use http_body::Frame;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Full};
 use serde_json::json;
 use tower::ServiceExt as _;
 
@@ -73,22 +68,11 @@ impl Transport for Scripted {
             tokio::time::sleep(Duration::from_millis(100)).await;
             let head = http::Response::builder().status(status).header("content-type", "application/json");
             let head = head.body(()).unwrap().into_parts().0;
-            Ok(Response { head, body: Box::pin(Once(Some(body.to_string().into()))) })
+            Ok(Response {
+                head,
+                body: Box::pin(Full::from(body.to_string()).map_err(|never| match never {})),
+            })
         })
-    }
-}
-
-struct Once(Option<Bytes>);
-
-impl http_body::Body for Once {
-    type Data = Bytes;
-    type Error = UpstreamError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
-        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -130,14 +114,7 @@ async fn ask(router: Router, conversation: usize, turn: usize) -> String {
 /// The routes of all turns of all conversations.
 async fn play() -> Vec<Vec<String>> {
     let down = Arc::new(AtomicBool::new(false));
-    let runtime = Runtime::new(Options {
-        pod_uid: "pod".into(),
-        metrics: Metrics::new(),
-        records: RecordWriter::discard(),
-        credentials: Arc::new(Credentials::default()),
-        transports: Box::new(Routes(down.clone())),
-    });
-    runtime.apply(configuration(), "0".into()).unwrap();
+    let runtime = pod::runtime(Routes(down.clone()), configuration());
     let tick = tokio::spawn(runtime.clone().tick());
     let router = router(runtime);
     let mut routes = vec![Vec::new(); CONVERSATIONS];

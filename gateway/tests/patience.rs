@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod pod;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
@@ -9,12 +11,9 @@ use bytes::Bytes;
 use futures_util::stream;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    config::Credentials,
     front::router::router,
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::{Options, Runtime, trust::Trust},
-    settle::writer::RecordWriter,
-    telemetry::metrics::Metrics,
+    runtime::trust::Trust,
     upstream::{SetupError, UpstreamError},
     wire::splice::Segments,
 };
@@ -59,13 +58,6 @@ impl Transport for Silent {
 }
 
 fn gateway(silence: Duration, idle_bytes_ms: u64) -> Router {
-    let runtime = Runtime::new(Options {
-        pod_uid: "pod".into(),
-        metrics: Metrics::new(),
-        records: RecordWriter::discard(),
-        credentials: Arc::new(Credentials::default()),
-        transports: Box::new(Silent(silence)),
-    });
     let route = json!({
         "name": "r", "uid": "r", "api": "OpenAI", "endpoint": "http://r.test", "auth": { "type": "None" },
         "failureDomain": { "provider": "p", "region": "r" }, "quotaGroup": "r", "models": [{ "name": "m" }],
@@ -74,8 +66,8 @@ fn gateway(silence: Duration, idle_bytes_ms: u64) -> Router {
     let config = json!({
         "schema": "hedgerow.dev/gateway/v1", "fleet": { "namespace": "test", "name": "default" }, "routes": [route],
     });
-    runtime.apply(GatewayConfig::read(config.to_string().as_bytes()).unwrap(), "0".into()).unwrap();
-    router(runtime)
+    let config = GatewayConfig::read(config.to_string().as_bytes()).unwrap();
+    router(pod::runtime(Silent(silence), config))
 }
 
 /// What a client reads that waits for `pause` before each frame, and whether the end was clean.

@@ -7,28 +7,24 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the scripted account keeps paused time itself")]
 
+mod pod;
+
 use std::{
-    pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{Router, body::Body};
-use bytes::Bytes;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    config::Credentials,
     front::router::router,
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::{Options, Runtime, trust::Trust},
-    settle::writer::RecordWriter,
-    telemetry::metrics::Metrics,
-    upstream::{SetupError, UpstreamError},
+    runtime::trust::Trust,
+    upstream::SetupError,
     wire::splice::Segments,
 };
 use http::{Request, request};
-use http_body::Frame;
+use http_body_util::{BodyExt as _, Full};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::Instant};
 use tower::ServiceExt as _;
@@ -96,22 +92,11 @@ impl Transport for Scripted {
         let head = head.status(status).body(()).unwrap().into_parts().0;
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok(Response { head, body: Box::pin(Once(Some(body.to_string().into()))) })
+            Ok(Response {
+                head,
+                body: Box::pin(Full::from(body.to_string()).map_err(|never| match never {})),
+            })
         })
-    }
-}
-
-struct Once(Option<Bytes>);
-
-impl http_body::Body for Once {
-    type Data = Bytes;
-    type Error = UpstreamError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
-        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -128,14 +113,8 @@ fn gateway(account: &Arc<Mutex<Account>>, names: &[&str]) -> (Router, JoinHandle
         "fleet": { "namespace": "test", "name": "default" },
         "routes": names.iter().map(route).collect::<Vec<_>>(),
     });
-    let runtime = Runtime::new(Options {
-        pod_uid: "pod".into(),
-        metrics: Metrics::new(),
-        records: RecordWriter::discard(),
-        credentials: Arc::new(Credentials::default()),
-        transports: Box::new(Routes(account.clone())),
-    });
-    runtime.apply(GatewayConfig::read(config.to_string().as_bytes()).unwrap(), "0".into()).unwrap();
+    let config = GatewayConfig::read(config.to_string().as_bytes()).unwrap();
+    let runtime = pod::runtime(Routes(account.clone()), config);
     let tick = tokio::spawn(runtime.clone().tick());
     (router(runtime), tick)
 }

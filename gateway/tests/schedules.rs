@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod pod;
 mod script;
 
 use std::{sync::Arc, time::Duration};
@@ -14,13 +15,7 @@ use std::{sync::Arc, time::Duration};
 use axum::body::Body;
 use fastrand::Rng;
 use hedgerow_config::{GatewayConfig, state::InFlight};
-use hedgerow_gateway::{
-    config::Credentials,
-    front::router::router,
-    runtime::{Options, Runtime},
-    settle::writer::RecordWriter,
-    telemetry::metrics::Metrics,
-};
+use hedgerow_gateway::{front::router::router, runtime::Runtime};
 use http::Request;
 use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
@@ -40,14 +35,7 @@ struct Pod {
 
 fn pod(seed: u64) -> Pod {
     let script = Arc::new(Script::new(seed));
-    let runtime = Runtime::new(Options {
-        pod_uid: "pod".into(),
-        metrics: Metrics::new(),
-        records: RecordWriter::discard(),
-        credentials: Arc::new(Credentials::default()),
-        transports: Box::new(Upstreams(script.clone())),
-    });
-    runtime.apply(configuration(0), "0".into()).unwrap();
+    let runtime = pod::runtime(Upstreams(script.clone()), configuration(0));
     Pod { router: router(runtime.clone()), runtime, script }
 }
 

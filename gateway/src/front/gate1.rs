@@ -1,7 +1,7 @@
 //! Gate 1: what can be refused by headers alone, before the body is read.
 //!
-//! Client key, size and coding of the body, the pod's ceiling of user actions (`maxInFlight`), ceiling of buffered bytes. Inputs: the
-//! request's head. Outputs: an [`Entry`] that holds the bytes, or an error answer.
+//! Client key, size and coding of the body, the pod's ceiling of user actions (`maxInFlight`), ceiling of buffered bytes.
+//! Inputs: the request's head. Outputs: an [`Entry`] that holds the bytes, or an error answer.
 //!
 //! A request whose body is still being sent is no user action yet: it is refused here while the pod is full, but it takes
 //! its place of `maxInFlight` only when its body is whole ([`place`]). Otherwise 900 announced bodies that never come

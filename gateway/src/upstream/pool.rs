@@ -282,12 +282,7 @@ impl Pool {
 
     fn end_stream(&self, id: u64) {
         let mut state = self.lock();
-        if let Some(connection) = state.multiplexed.iter_mut().find(|c| c.id == id) {
-            connection.streams -= 1;
-            if connection.streams == 0 {
-                connection.since = now();
-            }
-        }
+        state.end_stream(id, now());
         if !state.waiting.is_empty() {
             self.serve(&mut state);
         }
@@ -323,6 +318,16 @@ impl State {
     /// The first caller that still waits.
     fn next_waiter(&mut self) -> Option<Waiter> {
         iter::from_fn(|| self.waiting.pop_front()).find(|waiter| !waiter.is_closed())
+    }
+
+    /// One stream of an h2 connection has ended.
+    fn end_stream(&mut self, id: u64, now: Instant) {
+        if let Some(connection) = self.multiplexed.iter_mut().find(|c| c.id == id) {
+            connection.streams -= 1;
+            if connection.streams == 0 {
+                connection.since = now;
+            }
+        }
     }
 
     /// Requests that one more connection will carry, as far as is known.
@@ -378,11 +383,7 @@ impl Lease {
     fn put_back(mut self, state: &mut State, now: Instant) {
         match mem::replace(&mut self.kind, LeaseKind::Over) {
             LeaseKind::Http1 { sender, retire_at } => state.idle.push(Idle { sender, since: now, retire_at }),
-            LeaseKind::Http2 { id, .. } => {
-                if let Some(connection) = state.multiplexed.iter_mut().find(|c| c.id == id) {
-                    connection.streams -= 1;
-                }
-            }
+            LeaseKind::Http2 { id, .. } => state.end_stream(id, now),
             LeaseKind::Over => {}
         }
     }
