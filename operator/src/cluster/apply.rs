@@ -9,7 +9,7 @@ use hedgerow_crds::LABEL_FLEET;
 use kube::{
     Api, Client,
     api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions},
-    core::{GroupVersionKind, PartialObjectMeta},
+    core::{GroupVersionKind, ObjectMeta, PartialObjectMeta},
 };
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ impl Hand {
         if let Some(settled) = unchanged(child, owner, live, before) {
             return Ok(settled);
         }
-        let known = live.is_some_and(|live| is_owned(live, owner)) || before.is_some();
+        let known = live.is_some_and(|live| is_owned(&live.metadata, owner)) || before.is_some();
         if known && let Some(settled) = self.apply(namespace, child, owner).await? {
             return Ok(settled);
         }
@@ -131,8 +131,7 @@ impl Hand {
             Err(error) if error.is_not_found() => return Ok(None),
             answer => answer?,
         };
-        let ours = live.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner);
-        if !ours {
+        if !is_owned(&live.metadata, owner) {
             return Ok(None);
         }
         if child.kind == ChildKind::Deployment && child.object["spec"]["replicas"].is_null() {
@@ -248,7 +247,7 @@ fn unchanged(
     live: Option<&DynamicObject>,
     before: Option<&Settled>,
 ) -> Option<Settled> {
-    let live = live.filter(|live| is_owned(live, owner))?;
+    let live = live.filter(|live| is_owned(&live.metadata, owner))?;
     let version = live.metadata.resource_version.clone()?;
     let seen = before.filter(|before| before.hash == child.hash);
     let as_left = seen.is_some_and(|before| !is_newer(&version, &before.version));
@@ -284,8 +283,9 @@ fn covered(live: &DynamicObject, wanted: &Value) -> bool {
     serde_json::to_value(live).is_ok_and(|live| covers(&live, &wanted))
 }
 
-fn is_owned(live: &DynamicObject, owner: &str) -> bool {
-    live.metadata.owner_references.iter().flatten().any(|reference| reference.uid == owner)
+/// Whether an object is a child of the fleet with this uid.
+pub fn is_owned(live: &ObjectMeta, owner: &str) -> bool {
+    live.owner_references.iter().flatten().any(|reference| reference.uid == owner)
 }
 
 /// Whether a resource version is from after another. They are numbers since Kubernetes 1.35 promises it; where they are

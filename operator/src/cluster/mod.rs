@@ -19,7 +19,7 @@ mod pods;
 mod status;
 mod watch;
 
-pub use apply::{ApplyError, Hand, Settled, is_newer};
+pub use apply::{ApplyError, Hand, Settled, is_newer, is_owned};
 pub use call::{CallError, bounded};
 pub use check::{CheckError, check};
 pub use client::connect;

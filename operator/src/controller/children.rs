@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 
 use super::Context;
 use crate::{
-    cluster::{ApplyError, FleetId, Settled, is_newer},
+    cluster::{ApplyError, FleetId, Settled, is_newer, is_owned},
     domain::Snapshot,
     render::{
         Mounts, Reach,
@@ -133,8 +133,7 @@ impl Children {
         for kind in &self.unwanted {
             let name = format!("{}{}", hedgerow_crds::child_name(&id.name), kind.suffix());
             let Some(live) = context.stores.child(&id.namespace, *kind, &name) else { continue };
-            let owned = live.metadata.owner_references.iter().flatten().any(|owner| owner.uid == self.owner);
-            if !owned || live.metadata.deletion_timestamp.is_some() {
+            if !is_owned(&live.metadata, &self.owner) || live.metadata.deletion_timestamp.is_some() {
                 continue;
             }
             context.metrics.wrote(kind.plural());

@@ -47,7 +47,7 @@ pub struct Conflict {
 
 impl Verdict {
     /// Everything is in force.
-    pub(super) fn whole(kind: Kind, name: &str, generation: i64) -> Self {
+    pub(crate) fn whole(kind: Kind, name: &str, generation: i64) -> Self {
         Self {
             kind,
             name: name.to_owned(),

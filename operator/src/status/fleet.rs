@@ -100,7 +100,7 @@ mod tests {
         super::{Pod, Roll, Trouble},
         *,
     };
-    use crate::domain::{Acceptance, guardrail::fixture};
+    use crate::domain::guardrail::fixture;
     use hedgerow_crds::Kind;
     use hedgerow_policy::time::Moment;
 
@@ -110,17 +110,7 @@ mod tests {
             ObjectRef { kind: "GatewayFleet".into(), name: "a".into(), uid: "u".into(), generation: 2 };
         let mut state = fixture::state("a-0", Vec::new());
         (state.ready, state.objects) = (true, vec![object.clone()]);
-        let verdict = Verdict {
-            kind: Kind::GatewayFleet,
-            name: "a".into(),
-            generation: 2,
-            acceptance: Acceptance::Whole,
-            reason: Reason::Accepted,
-            message: String::new(),
-            field: String::new(),
-            not_programmed: None,
-            conflicts: Vec::new(),
-        };
+        let verdict = Verdict::whole(Kind::GatewayFleet, "a", 2);
         let spec = GatewayFleetSpec::default();
         let of = |roll: Option<Roll>, trouble: Option<Trouble>| {
             let pod =

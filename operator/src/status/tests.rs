@@ -31,17 +31,7 @@ use crate::{
 const NOW: Moment = Moment::from_secs(1_795_921_960);
 
 fn verdict(kind: Kind, name: &str) -> Verdict {
-    Verdict {
-        kind,
-        name: name.into(),
-        generation: 3,
-        acceptance: Acceptance::Whole,
-        reason: Reason::Accepted,
-        message: String::new(),
-        field: String::new(),
-        not_programmed: None,
-        conflicts: Vec::new(),
-    }
+    Verdict::whole(kind, name, 3)
 }
 
 fn object(kind: Kind, name: &str) -> ObjectRef {

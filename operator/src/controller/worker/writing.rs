@@ -14,7 +14,7 @@ use kube::api::DynamicObject;
 
 use super::{Owner, Worker};
 use crate::{
-    cluster::nudge,
+    cluster::{is_owned, nudge},
     controller::{heartbeat::Rhythm, nudges::Rollout, roll},
     domain::Notice,
     fleet::{Fresh, history::Saved},
@@ -95,11 +95,8 @@ impl Worker {
     fn stored_config(&self, owner: &str) -> Option<GatewayConfig> {
         let live =
             self.context.stores.child(&self.id.namespace, ChildKind::Config, &child_name(&self.id.name))?;
-        let owners = live.metadata.owner_references.as_ref()?;
-        if !owners.iter().any(|reference| reference.uid == owner) {
-            return None;
-        }
-        GatewayConfig::read(&children::stored_config(&live.data)?).ok()
+        let stored = is_owned(&live.metadata, owner).then(|| children::stored_config(&live.data))??;
+        GatewayConfig::read(&stored).ok()
     }
 
     /// Goes on from the history that is stored. One that cannot be read costs figures, never a decision.
