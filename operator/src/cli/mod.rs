@@ -7,6 +7,7 @@
 mod check;
 mod hold;
 mod operator;
+mod progress;
 mod replay;
 mod serve;
 mod tools;

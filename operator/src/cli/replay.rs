@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{code, print};
+use super::{code, print, progress::Bar};
 use crate::{
     domain::Objects,
     lint,
@@ -11,7 +11,12 @@ use crate::{
 
 /// Runs scenarios, or one's own traffic, and prints what came out.
 pub(super) fn replay(args: &Args) -> anyhow::Result<ExitCode> {
-    let (text, good) = command(args, &given(args)?)?;
+    let given = given(args)?;
+    let mut bar = Bar::new();
+    let done = command(args, &given, &mut |progress| bar.show(progress));
+    // Before anything else is written, be it the answer or an error.
+    drop(bar);
+    let (text, good) = done?;
     print(&text)?;
     Ok(code(good))
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::{
     conduct, report, scenario,
-    whatif::{Given, whatif},
+    whatif::{Given, Progress, whatif},
 };
 
 /// Arguments of `hedgerow replay`.
@@ -53,13 +53,18 @@ impl Args {
     }
 }
 
-/// Does what the arguments ask for. `false` = an acceptance number does not hold.
+/// Does what the arguments ask for. `false` = an acceptance number does not hold. `tell` hears how far the reading of a
+/// file is.
 ///
 /// # Errors
 /// There is no such scenario, a file is of no use, or the page cannot be written.
-pub fn command(args: &Args, given: &Given) -> anyhow::Result<(String, bool)> {
+pub fn command(
+    args: &Args,
+    given: &Given,
+    tell: &mut dyn FnMut(&Progress),
+) -> anyhow::Result<(String, bool)> {
     if let Some(from) = &args.from {
-        return Ok((whatif(from, given)?, true));
+        return Ok((whatif(from, given, tell)?, true));
     }
     if args.list {
         let mut text = String::new();

@@ -4,9 +4,10 @@
 //! `time` is RFC 3339, or seconds or milliseconds since 1970 (which of them, the first row says). `status` is an HTTP status.
 //! Without `cohort` the model and whether it streams stand for one. Fields may be quoted (RFC 4180), but not over lines.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use hedgerow_policy::time::Moment;
+use thiserror::Error;
 
 use super::rows::{Row, Unusable};
 
@@ -23,16 +24,40 @@ pub struct Header {
     millis: Option<bool>,
 }
 
+/// A first line that is no header of ours.
+#[derive(Debug, Error)]
+#[error("{why}; needed are {}, parted by commas", NEEDED.join(", "))]
+pub struct HeaderError {
+    /// Where, from 1.
+    pub column: usize,
+    why: String,
+}
+
 impl Header {
-    /// Reads the first line; the name of the first column that is missing otherwise.
-    pub fn read(line: &str) -> Result<Self, &'static str> {
+    /// Reads the first line.
+    pub fn read(line: &str) -> Result<Self, HeaderError> {
         let names: Vec<String> =
             fields(line).into_iter().map(|name| name.trim().to_ascii_lowercase()).collect();
         let place = |name: &str| names.iter().position(|found| found == name);
-        let mut needed = [0; 7];
-        for (at, name) in needed.iter_mut().zip(NEEDED) {
-            *at = place(name).ok_or(name)?;
+        let missing: Vec<&str> = NEEDED.into_iter().filter(|name| place(name).is_none()).collect();
+        if let ([_], Some(at)) = (names.as_slice(), line.find([';', '\t'])) {
+            let why = "fields are parted by something else than commas".to_owned();
+            return Err(HeaderError { column: at + 1, why });
         }
+        if !missing.is_empty() {
+            let why = match missing.as_slice() {
+                [one] => format!("column {one} is missing"),
+                several => format!("columns {} are missing", several.join(", ")),
+            };
+            return Err(HeaderError { column: line.len() + 1, why });
+        }
+        if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at]))
+            && NEEDED.contains(&names[twice].as_str())
+        {
+            let why = format!("column {} is there twice", names[twice]);
+            return Err(HeaderError { column: twice + 1, why });
+        }
+        let needed = NEEDED.map(|name| place(name).unwrap_or_default());
         Ok(Self {
             needed,
             model: place("model"),
@@ -40,6 +65,11 @@ impl Header {
             cohort: place("cohort"),
             millis: None,
         })
+    }
+
+    /// Column of the time, from 1.
+    pub fn time(&self) -> usize {
+        self.needed[0] + 1
     }
 
     /// One row.
@@ -58,8 +88,12 @@ impl Header {
         let text = |place: Option<usize>| place.and_then(at).unwrap_or_default().to_owned();
         let (moment, millis) = time(needed(0, "no time")?, self.millis)
             .map_err(|reason| Unusable { reason, column: self.needed[0] + 1 })?;
-        let status = number(6, "no status")? as u16;
-        let good = (200..300).contains(&status);
+        let status = number(6, "no status")?;
+        if !(100.0..600.0).contains(&status) {
+            let reason = "the status is no HTTP status";
+            return Err(Unusable { reason, column: self.needed[6] + 1 });
+        }
+        let good = (200.0..300.0).contains(&status);
         let first = at(self.needed[2]).filter(|field| !field.is_empty());
         let first_token = match first {
             None => None,
@@ -112,7 +146,10 @@ fn time(field: &str, millis: Option<bool>) -> Result<(Moment, Option<bool>), &'s
             field.parse().map_err(|_| "the time is neither RFC 3339 nor a number")?;
         return Ok((crate::domain::figure::moment(parsed), millis));
     };
-    // 1e11 s is the year 5138, 1e11 ms is 1973.
+    // 1e11 s is the year 5138, 1e11 ms is 1973, 1e14 ms is 5138 again.
+    if !(0.0..1e14).contains(&number) {
+        return Err("the time is before 1970 or after 5138: only seconds and milliseconds are known");
+    }
     let found = number >= 1e11;
     if millis.is_some_and(|millis| millis != found) {
         return Err("times are in seconds and in milliseconds: mixed units");
@@ -122,7 +159,10 @@ fn time(field: &str, millis: Option<bool>) -> Result<(Moment, Option<bool>), &'s
 }
 
 /// Fields of a line; quotes around a field may hold commas, two quotes are one.
-fn fields(line: &str) -> Vec<String> {
+fn fields(line: &str) -> Vec<Cow<'_, str>> {
+    if !line.contains('"') {
+        return line.split(',').map(Cow::Borrowed).collect();
+    }
     let (mut fields, mut field, mut quoted) = (Vec::new(), String::new(), false);
     let mut chars = line.chars().peekable();
     while let Some(char) = chars.next() {
@@ -132,10 +172,10 @@ fn fields(line: &str) -> Vec<String> {
                 chars.next();
             }
             '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(std::mem::take(&mut field)),
+            ',' if !quoted => fields.push(Cow::Owned(std::mem::take(&mut field))),
             char => field.push(char),
         }
     }
-    fields.push(field);
+    fields.push(Cow::Owned(field));
     fields
 }

@@ -6,8 +6,10 @@ use hedgerow_policy::{latency::Counts, time::Moment};
 
 use super::rows::Row;
 
-/// Cohorts, and routes of one, beyond which names are `other`.
+/// Cohorts, and routes of one, beyond which names are [`OTHER`].
 const MOST: usize = 64;
+/// All that came when there were enough names.
+const OTHER: &str = "other";
 
 /// What the first reading found.
 #[derive(Default)]
@@ -60,7 +62,7 @@ impl Fit {
         let (first, last) = self.span.unwrap_or((row.at, row.at));
         self.span = Some((first.min(row.at), last.max(row.at)));
         let full = self.cohorts.len() >= MOST && !self.cohorts.contains_key(&row.cohort);
-        let name = if full { "other" } else { row.cohort.as_str() };
+        let name = if full { OTHER } else { row.cohort.as_str() };
         if !self.cohorts.contains_key(name) {
             self.cohorts.insert(name.to_owned(), Cohort::default());
         }
@@ -70,7 +72,19 @@ impl Fit {
     }
 }
 
+impl Fit {
+    /// The cohort that rows of this one were added to.
+    pub fn place<'a>(&self, cohort: &'a str) -> &'a str {
+        if self.cohorts.contains_key(cohort) { cohort } else { OTHER }
+    }
+}
+
 impl Cohort {
+    /// The route that rows of this one were added to.
+    pub fn place<'a>(&self, route: &'a str) -> &'a str {
+        if self.routes.contains_key(route) { route } else { OTHER }
+    }
+
     fn add(&mut self, row: &Row, weight: u64) {
         if let Some(won) = row.hedge {
             self.hedges.0 += weight;
@@ -80,7 +94,7 @@ impl Cohort {
         self.originals += weight;
         self.errors += if row.good || row.censored { 0 } else { weight };
         let full = self.routes.len() >= MOST && !self.routes.contains_key(&row.route);
-        let name = if full { "other" } else { row.route.as_str() };
+        let name = if full { OTHER } else { row.route.as_str() };
         if !self.routes.contains_key(name) {
             self.routes.insert(name.to_owned(), Route::default());
         }

@@ -11,14 +11,14 @@ use hedgerow_policy::{
 };
 
 use super::{
-    fit::waited,
+    fit::{Cohort, waited},
     forecast::{Forecast, Line},
-    rows::Row,
+    rows::{BACKWARDS, Row},
 };
 
 /// One cohort's guardrails, one per delay.
-pub struct Guard {
-    name: String,
+pub struct Guard<'a> {
+    cohort: &'a Cohort,
     rules: hedgerow_policy::guardrail::Rules,
     cost: (f64, f64),
     win: f64,
@@ -36,22 +36,20 @@ struct Watch {
     trips: u32,
 }
 
-impl Guard {
+impl<'a> Guard<'a> {
     /// Nothing read yet.
-    pub fn of(forecast: &Forecast) -> Self {
-        // Hedging was on for long: the ramp is over.
-        let latch = Latch { state: State::Active, ..Latch::default() };
+    pub fn of(cohort: &'a Cohort, forecast: &Forecast) -> Self {
         let watch = |line: &Line| Watch {
             line: line.clone(),
             ring: Ring::new(),
-            latch: latch.clone(),
+            latch: long_on(),
             bucket: 0,
             rest: 0.0,
             wins: 0.0,
             trips: 0,
         };
         Self {
-            name: forecast.name.clone(),
+            cohort,
             rules: forecast.rules.clone(),
             cost: forecast.cost,
             win: forecast.win,
@@ -59,14 +57,15 @@ impl Guard {
         }
     }
 
-    /// One row.
+    /// One row of its cohort.
     pub fn add(&mut self, row: &Row) {
-        if row.cohort != self.name || row.hedge.is_some() {
+        if row.hedge.is_some() {
             return;
         }
+        let route = self.cohort.place(&row.route);
         for watch in &mut self.watches {
             watch.turn(row.at, &self.rules);
-            watch.count(row, self.cost, self.win);
+            watch.count(row, route, self.cost, self.win);
         }
     }
 
@@ -79,10 +78,19 @@ impl Guard {
     }
 }
 
+/// Hedging was on for long: the ramp is over.
+fn long_on() -> Latch {
+    Latch { state: State::Active, ..Latch::default() }
+}
+
 impl Watch {
     /// A new bucket: the one before is judged.
     fn turn(&mut self, at: Moment, rules: &hedgerow_policy::guardrail::Rules) {
         let bucket = Ring::index(at);
+        if bucket + Ring::index(Moment::ZERO + BACKWARDS) < self.bucket {
+            // Another log begins: what led up to it is not known.
+            (self.ring, self.latch, self.bucket) = (Ring::new(), long_on(), bucket);
+        }
         if bucket <= self.bucket {
             return;
         }
@@ -102,8 +110,8 @@ impl Watch {
         }
     }
 
-    fn count(&mut self, row: &Row, cost: (f64, f64), win: f64) {
-        let plan = self.line.plans.iter().find(|(route, ..)| *route == row.route);
+    fn count(&mut self, row: &Row, route: &str, cost: (f64, f64), win: f64) {
+        let plan = self.line.plans.iter().find(|(name, ..)| name == route);
         let fires = plan.is_some_and(|(_, delay, _)| waited(row) > *delay);
         let share = f64::from(self.latch.share_percent()) / 100.0;
         let send = plan.filter(|_| fires).map_or(0.0, |(_, _, send)| send * share);

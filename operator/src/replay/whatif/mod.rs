@@ -14,6 +14,8 @@ mod csv;
 mod fit;
 mod forecast;
 mod guard;
+mod lines;
+mod progress;
 mod records;
 mod rows;
 mod table;
@@ -21,27 +23,35 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
+pub use csv::HeaderError;
+pub use progress::Progress;
 pub use rows::{Row, RowsError, Skipped};
 pub use terms::Given;
 
-/// Reads `from` and tells what would have been, in words.
+/// Reads `from` and tells what would have been, in words; on the way it tells `tell` how far it is.
 ///
 /// # Errors
 /// The file cannot be read at all, or is no such file.
-pub fn whatif(from: &Path, given: &Given) -> Result<String, RowsError> {
+pub fn whatif(from: &Path, given: &Given, tell: &mut dyn FnMut(&Progress)) -> Result<String, RowsError> {
     let mut fit = fit::Fit::default();
-    let skipped = rows::read(from, &mut |row| fit.add(row))?;
+    let skipped = rows::read(from, 1, &mut |row| fit.add(row), tell)?;
     let mut forecasts: Vec<_> =
         fit.cohorts.iter().map(|(name, cohort)| forecast::Forecast::of(name, cohort, given)).collect();
-    let mut guards: Vec<_> = forecasts.iter().map(guard::Guard::of).collect();
-    rows::read(from, &mut |row| {
-        for guard in &mut guards {
+    let mut guards: BTreeMap<&str, guard::Guard<'_>> = fit
+        .cohorts
+        .iter()
+        .zip(&forecasts)
+        .map(|((name, cohort), forecast)| (name.as_str(), guard::Guard::of(cohort, forecast)))
+        .collect();
+    let mut judge = |row: &Row| {
+        if let Some(guard) = guards.get_mut(fit.place(&row.cohort)) {
             guard.add(row);
         }
-    })?;
-    for (forecast, guard) in forecasts.iter_mut().zip(guards) {
+    };
+    rows::read(from, 2, &mut judge, tell)?;
+    for (forecast, guard) in forecasts.iter_mut().zip(guards.values()) {
         guard.tell(forecast);
     }
     Ok(table::text(&fit, &forecasts, &skipped, given))

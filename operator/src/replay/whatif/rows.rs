@@ -3,24 +3,22 @@
 //! One line at a time. A line that cannot be used is counted by its reason, with the place of the first: users must see that
 //! something was left out, and where.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, BufRead, BufReader, Read as _},
-    path::Path,
-    time::Duration,
-};
+use std::{collections::BTreeMap, io, path::Path, time::Duration};
 
-use flate2::read::MultiGzDecoder;
 use hedgerow_policy::time::Moment;
 use thiserror::Error;
 
-use super::{csv::Header, records};
+use super::{
+    csv::{Header, HeaderError},
+    lines::Lines,
+    progress::{EVERY, Progress},
+    records,
+};
 
-/// Longest line that is read.
-const LONGEST: u64 = 1 << 20;
 /// A row may be this much older than the newest before it: attempts end in another order than they start.
-const BACKWARDS: Duration = Duration::from_mins(30);
+pub const BACKWARDS: Duration = Duration::from_mins(30);
+/// So many rows in a row that are older: another log begins here, or one row was far ahead. Time goes on from there.
+const ANOTHER_LOG: u32 = 100;
 
 /// One attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,15 +78,15 @@ pub enum RowsError {
     /// Empty.
     #[error("{0} holds no rows: give JSON lines of a gateway, or CSV with a header")]
     Empty(String),
-    /// A header without the columns that are needed.
-    #[error(
-        "{path}, line 1: column {column} is missing; needed are time, route, first_token_ms, total_ms, input_tokens, output_tokens, status"
-    )]
-    Column {
+    /// A header that cannot be used.
+    #[error("{path}, line {line}, column {column}: {source}", column = .source.column)]
+    Header {
         /// File.
         path: String,
-        /// Which.
-        column: &'static str,
+        /// Its line.
+        line: u64,
+        /// Why.
+        source: HeaderError,
     },
     /// Nothing usable in it.
     #[error(
@@ -105,12 +103,14 @@ pub enum RowsError {
         reason: &'static str,
     },
     /// Cut off or damaged in the middle.
-    #[error("{path} ends after line {line}: {source}; copy it again")]
+    #[error("{path} breaks off in line {line}, column {column}: {source}; copy it again")]
     Cut {
         /// File.
         path: String,
-        /// Last line that was read.
+        /// Line that could not be read to its end.
         line: u64,
+        /// Column of what could not be read.
+        column: usize,
         /// Why.
         source: io::Error,
     },
@@ -132,51 +132,48 @@ enum Format {
     Csv(Header),
 }
 
-/// Gives every usable row of a file to `take`.
-pub fn read(path: &Path, take: &mut dyn FnMut(&Row)) -> Result<Skipped, RowsError> {
+/// Gives every usable row of a file to `take`, and every now and then to `tell` how far it is.
+pub fn read(
+    path: &Path,
+    reading: u32,
+    take: &mut dyn FnMut(&Row),
+    tell: &mut dyn FnMut(&Progress),
+) -> Result<Skipped, RowsError> {
     let name = path.display().to_string();
-    let failed = |source| RowsError::Read { path: name.clone(), source };
-    let mut lines = Lines::new(open(path).map_err(failed)?);
-    let (mut skipped, mut format, mut usable, mut newest) = (Skipped::default(), None, 0_u64, Moment::ZERO);
+    let mut lines = Lines::open(path).map_err(|source| RowsError::Read { path: name.clone(), source })?;
+    let (mut rows, mut usable) = (Rows::default(), 0_u64);
     loop {
-        let line = match lines.next() {
-            Ok(Some(line)) => line,
+        let text = match lines.line() {
+            Ok(Some(text)) => text,
             Ok(None) => break,
-            Err(source) => return Err(RowsError::Cut { path: name, line: lines.number, source }),
-        };
-        let text = line.trim_end_matches(['\r', '\n']);
-        if text.trim().is_empty() {
-            continue;
-        }
-        let row = match &mut format {
-            None if !text.trim_start().starts_with('{') => {
-                let header =
-                    Header::read(text).map_err(|column| RowsError::Column { path: name.clone(), column })?;
-                format = Some(Format::Csv(header));
-                continue;
+            Err(source) => {
+                let (line, column) = lines.broken();
+                return Err(RowsError::Cut { path: name, line, column, source });
             }
-            None => {
-                format = Some(Format::Json);
-                records::row(text)
-            }
-            Some(Format::Json) => records::row(text),
-            Some(Format::Csv(header)) => header.row(text).map(Some),
         };
+        let row = text.map(|text| rows.row(text));
+        let number = lines.number();
         match row {
-            Ok(Some(row)) if row.at + BACKWARDS < newest => {
-                let reason = "its time is half an hour or more before that of an earlier row";
-                skipped.add(lines.number, Unusable { reason, column: 1 });
-            }
-            Ok(Some(row)) => {
-                newest = newest.max(row.at);
+            Ok(Ok(Some(row))) => {
                 usable += 1;
                 take(&row);
             }
-            // Records of user actions: their attempts have their own.
-            Ok(None) => {}
-            Err(unusable) => skipped.add(lines.number, unusable),
+            Ok(Ok(None)) => {}
+            Ok(Err(Refusal::Header(source))) => {
+                return Err(RowsError::Header { path: name, line: number, source });
+            }
+            Ok(Err(Refusal::Row(unusable))) | Err(unusable) => rows.skipped.add(number, unusable),
+        }
+        if number.is_multiple_of(EVERY) {
+            let (read, size) = lines.taken();
+            tell(&Progress { reading, lines: number, read, size });
+        }
+        // Without a header that can be read nothing after it can be.
+        if rows.format.is_none() && rows.skipped.total() > 0 {
+            break;
         }
     }
+    let skipped = rows.skipped;
     match (usable, skipped.0.iter().min_by_key(|(_, (_, line, _))| *line)) {
         (0, Some((reason, (_, line, column)))) => {
             Err(RowsError::NoneUsable { path: name, line: *line, column: *column, reason })
@@ -186,37 +183,54 @@ pub fn read(path: &Path, take: &mut dyn FnMut(&Row)) -> Result<Skipped, RowsErro
     }
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    // The magic number says what it is, whatever its name (RFC 1952).
-    if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        return Ok(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))));
-    }
-    Ok(Box::new(file))
+/// Why a line is no row.
+enum Refusal {
+    Header(HeaderError),
+    Row(Unusable),
 }
 
-struct Lines {
-    from: Box<dyn BufRead>,
-    text: String,
-    number: u64,
+/// What was learnt on the way.
+#[derive(Default)]
+struct Rows {
+    format: Option<Format>,
+    newest: Moment,
+    behind: u32,
+    skipped: Skipped,
 }
 
-impl Lines {
-    fn new(from: Box<dyn BufRead>) -> Self {
-        Self { from, text: String::new(), number: 0 }
-    }
-
-    /// The next line; one that is no text or endless ends the file with an error.
-    fn next(&mut self) -> io::Result<Option<&str>> {
-        self.text.clear();
-        let read = (&mut self.from).take(LONGEST).read_line(&mut self.text)?;
-        if read == 0 {
+impl Rows {
+    /// The row of a line; nothing of a header, of an empty line, and of a record of a user action, whose attempts have
+    /// their own.
+    fn row(&mut self, text: &str) -> Result<Option<Row>, Refusal> {
+        if text.trim().is_empty() {
             return Ok(None);
         }
-        self.number += 1;
-        if read as u64 == LONGEST && !self.text.ends_with('\n') {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is longer than 1 MiB"));
+        let format = match &mut self.format {
+            Some(format) => format,
+            None if text.trim_start().starts_with('{') => self.format.insert(Format::Json),
+            None => {
+                self.format = Some(Format::Csv(Header::read(text).map_err(Refusal::Header)?));
+                return Ok(None);
+            }
+        };
+        let (row, column) = match format {
+            Format::Json => (records::row(text), 0),
+            Format::Csv(header) => (header.row(text).map(Some), header.time()),
+        };
+        let Some(row) = row.map_err(Refusal::Row)? else { return Ok(None) };
+        self.order(row.at, column).map_err(Refusal::Row)?;
+        Ok(Some(row))
+    }
+
+    /// Whether a time is about where the others are.
+    fn order(&mut self, at: Moment, column: usize) -> Result<(), Unusable> {
+        if at + BACKWARDS >= self.newest || self.behind >= ANOTHER_LOG {
+            self.newest = if self.behind >= ANOTHER_LOG { at } else { self.newest.max(at) };
+            self.behind = 0;
+            return Ok(());
         }
-        Ok(Some(&self.text))
+        self.behind += 1;
+        let reason = "its time is half an hour or more before that of an earlier row: sort by time";
+        Err(Unusable { reason, column })
     }
 }

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::domain::figure;
 
+/// No provider answers in less, in seconds: then the unit is in doubt.
+const TOO_FAST: f64 = 0.005;
+
 /// The whole text.
 pub fn text(fit: &Fit, forecasts: &[Forecast], skipped: &Skipped, given: &Given) -> String {
     let mut text = String::new();
@@ -72,6 +75,9 @@ fn cohort(forecast: &Forecast) -> String {
     );
     if matches!(forecast.tail, Tail::Unknown | Tail::OneRoute) {
         return text;
+    }
+    if forecast.lines.first().is_some_and(|off| off.at[0] < TOO_FAST) {
+        text.push_str("  Half of its first tokens came within 5 ms: are the times in seconds? They are read as milliseconds.\n");
     }
     let spend = if forecast.in_tokens { "extra tokens" } else { "extra spend" };
     let _ = writeln!(
