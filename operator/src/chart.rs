@@ -29,6 +29,10 @@ pub(crate) const ORANGE: RGBColor = RGBColor(214, 106, 30);
 pub(crate) const GREEN: RGBColor = RGBColor(46, 145, 94);
 /// Trouble.
 pub(crate) const RED: RGBColor = RGBColor(205, 70, 70);
+/// A fifth series and on.
+pub(crate) const PURPLE: RGBColor = RGBColor(150, 95, 200);
+pub(crate) const TEAL: RGBColor = RGBColor(18, 140, 152);
+pub(crate) const OLIVE: RGBColor = RGBColor(140, 122, 30);
 
 /// A named line. Points without a value are gaps.
 pub(crate) struct Series {

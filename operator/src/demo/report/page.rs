@@ -43,7 +43,7 @@ pub(super) fn page(story: &Story, figures: &[Figure]) -> String {
     for figure in figures {
         let _ = write!(
             html,
-            "<h2>{}</h2>\n<p class=\"see\">{}</p>\n{}\n",
+            "<h2>{}</h2>\n<p class=\"see\">{}</p>\n<div class=\"picture\">{}</div>\n",
             figure.title,
             escaped(&figure.see),
             figure.svg

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 use plotters::style::RGBColor;
 
 use crate::{
-    chart::{BLUE, Chart, GREEN, ORANGE, RED, Series, escaped},
+    chart::{BLUE, Chart, GREEN, OLIVE, ORANGE, PURPLE, RED, Series, TEAL, escaped},
     replay::{Results, engine::Run, experiment::Row, figures::percentile, scenario::Scenario},
 };
 
 const STYLE: &str = include_str!("../../demo/report/style.css");
 /// Colours of arms, in their order; further arms are left out of pictures and stay in the table.
-const COLOURS: [RGBColor; 4] = [ORANGE, BLUE, GREEN, RED];
+const COLOURS: [RGBColor; 7] = [ORANGE, BLUE, GREEN, RED, PURPLE, TEAL, OLIVE];
 /// Points of a line.
 const STEPS: usize = 60;
 
@@ -110,20 +110,15 @@ fn pictures(rows: &[Row], runs: &[Run]) -> String {
             })
             .collect()
     };
+    let shaded = runs.iter().map(suspended).find(|spans| !spans.is_empty()).unwrap_or_default();
     let mut add = |title: String, see: String, y: &'static str, logarithmic: bool, series: Vec<Series>| {
         let drawn = series.iter().any(|line| line.points.iter().any(|(_, y)| y.is_some_and(|y| y > 0.0)));
         if drawn {
-            let chart = Chart {
-                title,
-                x: "time in s",
-                y,
-                series,
-                thresholds: Vec::new(),
-                moments: Vec::new(),
-                shaded: runs.last().map(suspended).unwrap_or_default(),
-                logarithmic,
-            };
-            let _ = write!(text, "<p class=\"see\">{}</p>\n{}\n", escaped(&see), chart.svg());
+            let (thresholds, moments, shaded) = (Vec::new(), Vec::new(), shaded.clone());
+            let chart =
+                Chart { title, x: "time in s", y, series, thresholds, moments, shaded, logarithmic }.svg();
+            let see = escaped(&see);
+            let _ = write!(text, "<p class=\"see\">{see}</p>\n<div class=\"picture\">{chart}</div>\n");
         }
     };
     let p99 = |row: Option<&Row>| row.map_or(f64::NAN, |row| row.spread("p99").at);
