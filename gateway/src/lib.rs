@@ -11,6 +11,7 @@
 //! race     race, upstream     one task polls both attempts
 //! relay    relay              the winner's bytes
 //! settle   settle, telemetry  cost, counters, records
+//!          trace              spans, where the fleet asks for them
 //! ```
 //!
 //! Mechanisms are in `hedgerow-policy` (pure), the contract with the operator in `hedgerow-config`. This crate adds
@@ -30,6 +31,7 @@ pub mod relay;
 pub mod runtime;
 pub mod settle;
 pub mod telemetry;
+pub mod trace;
 pub mod upstream;
 pub mod wire;
 

@@ -46,6 +46,7 @@ CASES = [
         {f"hedgerow_certificate_unusable{{{FLEET},pod=\"a\"}}": "1x55 0x5"},
     ),
     ("HedgerowRecordsDropped", {f"hedgerow_records_dropped_total{{{FLEET}}}": "0+5x60"}, {f"hedgerow_records_dropped_total{{{FLEET}}}": "0x60"}),
+    ("HedgerowSpansDropped", {f"hedgerow_spans_dropped_total{{{FLEET}}}": "0+5x60"}, {f"hedgerow_spans_dropped_total{{{FLEET}}}": "0x60"}),
     ("HedgerowHedgingSuspended", {STATE % "Suspended": "1x60"}, {STATE % "Trial": "1x60", STATE % "Suspended": "1x50 _x10"}),
     ("HedgerowNotProgrammed", {PODS % "ready": "3x60", PODS % "programmed": "2x60"}, {PODS % "ready": "3x60", PODS % "programmed": "3x60"}),
     (

@@ -92,3 +92,20 @@ fn defaults_for_requests_in_no_cohort_obey_the_same_rules() {
         "spec.defaults.deadline.stream: stream (31m) must be at most total (30m): lower stream or raise total",
     );
 }
+
+#[test]
+fn traces_go_to_a_collector_and_never_to_a_metadata_service() {
+    for endpoint in ["http://otel-collector.observability.svc:4318", "https://otel.example.com/team"] {
+        passes(GatewayFleet, &json!({ "traces": { "endpoint": endpoint, "samplePercent": 0 } }));
+    }
+    fails(
+        GatewayFleet,
+        &json!({ "traces": { "endpoint": "http://169.254.169.254" } }),
+        "spec.traces.endpoint: endpoint must not be a link-local or metadata address: name the provider's host",
+    );
+    fails(
+        GatewayFleet,
+        &json!({ "traces": { "endpoint": "https://key:secret@otel.example.com" } }),
+        "spec.traces.endpoint: endpoint must be a plain base URL: no credentials, no query, no fragment, no escapes",
+    );
+}

@@ -3,7 +3,7 @@
 //! Names with a `gen_ai_` prefix follow the OpenTelemetry semantic conventions for generative AI,
 //! version [`OTEL_SEMCONV_VERSION`]; the rest is ours. `_total` is added by the OpenMetrics writer where this list shows it.
 
-/// Version of the semantic conventions that the `gen_ai_` names follow.
+/// Version of the semantic conventions that the `gen_ai_` names follow, those of spans too.
 pub const OTEL_SEMCONV_VERSION: &str = "1.37.0";
 
 /// First token of streams and complete answers, per route and model, in seconds.
@@ -42,6 +42,8 @@ pub const CERTIFICATE_UNUSABLE: &str = "hedgerow_certificate_unusable";
 pub const HANDSHAKES_FAILED: &str = "hedgerow_handshakes_failed_total";
 /// Records dropped because the writer was behind.
 pub const RECORDS_DROPPED: &str = "hedgerow_records_dropped_total";
+/// Spans lost: the collector was behind, away, or refused them.
+pub const SPANS_DROPPED: &str = "hedgerow_spans_dropped_total";
 
 /// First-token buckets in seconds: 0.05 to 120, dense from 1 to 20.
 pub const FIRST_TOKEN_BUCKETS: [f64; 24] = [

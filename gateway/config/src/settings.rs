@@ -46,6 +46,9 @@ pub struct Settings {
     /// How providers are reached.
     #[serde(skip_serializing_if = "Egress::is_direct")]
     pub egress: Egress,
+    /// Where traces go; absent = none are made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
 }
 
 impl Default for Settings {
@@ -65,6 +68,7 @@ impl Default for Settings {
             hedging: Hedging::Allowed,
             tls: None,
             egress: Egress::default(),
+            traces: None,
         }
     }
 }
@@ -195,4 +199,14 @@ impl Egress {
     pub fn is_direct(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// Where traces go and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Traces {
+    /// Base URL of a collector that takes OTLP over HTTP; `/v1/traces` is added.
+    pub endpoint: String,
+    /// Share of the user actions whose client sent no trace context that are traced whatever became of them, 0 to 100.
+    pub sample_percent: u32,
 }

@@ -203,7 +203,7 @@ impl Running {
         }
     }
 
-    /// Leaves as `GatewayFleet.spec.drain` says, as fast as `haste` allows, and flushes the records.
+    /// Leaves as `GatewayFleet.spec.drain` says, as fast as `haste` allows, and flushes records and traces.
     pub async fn shutdown(mut self, haste: Haste) {
         let leaving = Leaving {
             runtime: &self.runtime,
@@ -213,11 +213,15 @@ impl Running {
         };
         drain::leave(leaving, haste).await;
         self.admin_closing.advance(Phase::Cut);
-        if let Some(flush) = self.flush.take()
-            && tokio::task::spawn_blocking(move || flush.finish()).await.is_err()
-        {
-            tracing::warn!("records may be lost");
-        }
+        let flush = self.flush.take();
+        let records = async {
+            if let Some(flush) = flush
+                && tokio::task::spawn_blocking(move || flush.finish()).await.is_err()
+            {
+                tracing::warn!("records may be lost");
+            }
+        };
+        tokio::join!(records, self.runtime.traces.finish());
     }
 }
 

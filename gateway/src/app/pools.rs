@@ -7,6 +7,7 @@ use hedgerow_config::{Route, settings::Egress};
 use crate::{
     race::transport::{Pooled, Transport, Transports},
     runtime::trust::Trust,
+    trace::Way,
     upstream::{Setup, SetupError, Upstream, UpstreamShared},
 };
 
@@ -21,5 +22,11 @@ impl Transports for Pools {
             further: trust.further.as_ref().map(|secret| secret.bytes()),
         };
         Ok(Arc::new(Pooled(Upstream::new(route, &self.0, &setup)?)))
+    }
+
+    fn collector(&self, way: &Way) -> Result<Arc<dyn Transport>, SetupError> {
+        let further = way.further.as_ref().map(|secret| secret.bytes());
+        let setup = Setup { ca: None, egress: Some(&way.egress), further };
+        Ok(Arc::new(Pooled(Upstream::collector(&way.endpoint, &self.0, &setup)?)))
     }
 }

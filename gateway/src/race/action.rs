@@ -17,6 +17,8 @@ use hedgerow_policy::{
     time::Moment,
 };
 
+use opentelemetry_proto::tonic::trace::v1::Span;
+
 use crate::{
     runtime::{
         Runtime,
@@ -26,6 +28,7 @@ use crate::{
         snapshot::{Listing, Offer, Snapshot},
     },
     settle::record::StatusClass,
+    trace::context::{self, Context},
     wire::{
         dialect::{Dialect, Operation},
         eligibility::Eligibility,
@@ -136,6 +139,8 @@ pub struct Course {
     pub primary: Option<PrimaryFacts>,
     /// Usage of the winner.
     pub winner_usage: Option<Usage>,
+    /// Spans of ended attempts, where traces are asked for.
+    pub spans: Vec<Span>,
 }
 
 /// Who won.
@@ -198,6 +203,17 @@ impl Action {
     /// The draw for `purpose`.
     pub fn draw(&self, purpose: Purpose) -> u64 {
         self.snapshot.key.draw(self.request.draw, purpose)
+    }
+
+    /// The trace that it belongs to; `None` = the fleet asks for none.
+    pub fn trace(&self) -> Option<Context> {
+        let percent = self.snapshot.settings.traces.as_ref()?.sample_percent;
+        Some(Context::of(&self.request.traceparent, &self.request.request_id, percent))
+    }
+
+    /// The span of an attempt, by its number; 0 is its own.
+    pub fn span(&self, attempt: u8) -> u64 {
+        context::span(&self.snapshot.key, &self.request.request_id, attempt)
     }
 
     /// Name of the cohort; empty without one.

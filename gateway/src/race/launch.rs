@@ -51,7 +51,7 @@ pub fn launch(
     if slot.number() == 1 {
         action.course().primary = Some(PrimaryFacts { offer: offer.clone(), cell: attempt.cell.clone() });
     }
-    let Some((head, spliced)) = request(action, prepared, &offer) else {
+    let Some((head, spliced)) = request(action, prepared, &offer, slot.number()) else {
         let mut failure = Failure {
             retry: Retry::OtherRoute,
             nothing_ran: true,
@@ -72,17 +72,21 @@ pub fn launch(
     Ok(Leg::new(attempt, sending, spliced.usage))
 }
 
-/// Head and body of an attempt on `offer`; `None` without a credential or an address.
+/// Head and body of the attempt of this number on `offer`; `None` without a credential or an address.
 fn request(
     action: &Action,
     prepared: &Prepared,
     offer: &crate::runtime::snapshot::Offer,
+    number: u8,
 ) -> Option<(http::request::Parts, splice::Spliced)> {
     let route = &offer.route;
     let model = offer.model()?;
     let operation = action.request.operation;
     let mut out = HeaderMap::with_capacity(prepared.headers.len() + 4);
     headers::to_upstream(&prepared.headers, &mut out);
+    if let Some(trace) = action.trace() {
+        trace.pass_on(action.span(number), &mut out);
+    }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     route.address.decorate(route.config.api, &mut out);
     target::authorize(&route.config, &action.runtime.credentials, &prepared.headers, &mut out)?;

@@ -14,6 +14,7 @@ use http_body::Body;
 
 use crate::{
     runtime::trust::Trust,
+    trace::Way,
     upstream::{SetupError, Upstream, UpstreamError},
     wire::splice::Segments,
 };
@@ -32,6 +33,11 @@ pub trait Transports: Send + Sync {
         egress: &Egress,
         trust: &Trust,
     ) -> Result<Arc<dyn Transport>, SetupError>;
+
+    /// Connections to a collector of traces, or why there can be none. Scripted ones know no collector.
+    fn collector(&self, way: &Way) -> Result<Arc<dyn Transport>, SetupError> {
+        Ok(Arc::new(Closed(Arc::from(format!("no collector at {}", way.endpoint)))))
+    }
 }
 
 /// One route's connections.

@@ -74,6 +74,7 @@ impl Carried {
         runtime.budgets.rule_pod(&config.settings.defaults.budget, fleet.replicas);
         Ok(Snapshot {
             digest,
+            fleet: config.fleet,
             key,
             budgets: config.budgets,
             objects: config.objects,

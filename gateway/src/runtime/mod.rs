@@ -47,8 +47,11 @@ use self::{
     keys::ClientKeys, lane::LaneDesk, serving::Serving, snapshot::Snapshot, spend::Spend, trust::Trust,
 };
 use crate::{
-    config::credentials::Credentials, race::transport::Transports, settle::writer::RecordWriter,
+    config::credentials::Credentials,
+    race::transport::Transports,
+    settle::writer::RecordWriter,
     telemetry::metrics::Metrics,
+    trace::{Traces, Way},
 };
 
 /// What a pod starts with.
@@ -87,6 +90,8 @@ pub struct Runtime {
     pub spend: Spend,
     /// How the traffic port speaks.
     pub serving: Arc<Serving>,
+    /// Takes the spans of settled user actions.
+    pub traces: Traces,
     transports: Box<dyn Transports>,
     pod: Pod,
     snapshot: ArcSwapOption<Snapshot>,
@@ -121,6 +126,7 @@ impl Runtime {
         let now = clock.now();
         Arc::new(Self {
             serving: Serving::new(options.metrics.clone()),
+            traces: Traces::new(clock, options.metrics.spans_dropped.clone()),
             metrics: options.metrics,
             records: options.records,
             credentials: options.credentials,
@@ -154,9 +160,19 @@ impl Runtime {
         let snapshot = carried.build(self, config, digest, previous.as_deref(), &self.fleet.load())?;
         self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
         self.serving.update(snapshot.settings.tls.as_ref(), &self.credentials, self.clock.unix_ms());
+        self.traces.direct(self.way_of_traces(&snapshot), &*self.transports);
         self.snapshot.store(Some(Arc::new(snapshot)));
         *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
+    }
+
+    /// Where spans go, with what is mounted now.
+    fn way_of_traces(&self, snapshot: &Snapshot) -> Option<Way> {
+        let settings = &snapshot.settings;
+        let endpoint = settings.traces.as_ref()?.endpoint.clone();
+        let further = settings.egress.ca.as_ref().and_then(|place| self.credentials.get(place));
+        let (egress, fleet, pod) = (settings.egress.clone(), snapshot.fleet.clone(), self.pod.uid.clone());
+        Some(Way { endpoint, egress, further, fleet, pod })
     }
 
     /// Takes over what the fleet measured.
@@ -178,6 +194,7 @@ impl Runtime {
             self.serving.update(snapshot.settings.tls.as_ref(), &self.credentials, self.clock.unix_ms());
             self.client_keys
                 .store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
+            self.traces.direct(self.way_of_traces(&snapshot), &*self.transports);
             for route in &snapshot.routes {
                 route.state.credentials_rejected.store(0, Ordering::Relaxed);
                 self.reopen(route, &snapshot.settings.egress);

@@ -6,7 +6,10 @@
 
 use std::{collections::HashMap, sync::Arc, sync::atomic::AtomicU64};
 
-use hedgerow_config::{self as config, Settings, gateway::ObjectRef};
+use hedgerow_config::{
+    self as config, Settings,
+    gateway::{FleetId, ObjectRef},
+};
 use hedgerow_policy::draw::Key;
 
 use super::{
@@ -21,6 +24,8 @@ pub const WILDCARD: &str = "*";
 pub struct Snapshot {
     /// Digest of the file.
     pub digest: String,
+    /// Whose configuration it is.
+    pub fleet: FleetId,
     /// Key of draws, affinity and fingerprints; equal in all pods of a fleet.
     pub key: Key,
     /// Budget rules of named models.

@@ -1,6 +1,6 @@
 //! Booking: what an attempt cost, and what a user action was.
 //!
-//! Inputs: an ended attempt or user action. Outputs: the ledger, the cohort's ring, metrics and records. Called from
+//! Inputs: an ended attempt or user action. Outputs: the ledger, the cohort's ring, metrics, records and spans. Called from
 //! `Drop`, so it never fails and never blocks beyond short mutexes.
 //!
 //! Rules: a refused attempt costs 0; a cancelled loser costs its input in full plus the output seen, marked as a lower
@@ -164,7 +164,7 @@ pub fn settle(action: &mut Action) {
     if course.admitted {
         tally(action, &course, class, now);
     }
-    describe::action(action, &course, class, ended);
+    describe::action(action, &mut course, class, ended);
 }
 
 /// Tells the model's budget and the cohort what became of an admitted user action.

@@ -1,4 +1,4 @@
-//! Writes the records of attempts and user actions.
+//! Writes the records of attempts and user actions, and makes spans of them where traces are asked for.
 //!
 //! Sampling: always for hedges, losers, errors and user actions with more than one attempt; of unhedged successes one in
 //! `SAMPLE`, with the weight that it stands for. The draw belongs to the user action, so its records stay together.
@@ -10,7 +10,10 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-use super::record::{ActionRecord, AttemptRecord, CostBand, Outcome, StatusClass, Time};
+use super::{
+    record::{ActionRecord, AttemptRecord, CostBand, Outcome, StatusClass, Time},
+    spans,
+};
 use crate::race::{
     action::{Action, Course},
     attempt::{Attempt, End},
@@ -27,14 +30,39 @@ fn weight(action: &Action, eventful: bool) -> Option<u32> {
     action.draw(Purpose::Sample).is_multiple_of(u64::from(SAMPLE)).then_some(SAMPLE)
 }
 
-/// Writes the record of an ended attempt.
+/// Writes the record of an ended attempt, and keeps its span until its user action is settled.
 pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment) {
     let action = &attempt.action;
-    let course = action.course();
+    let mut course = action.course();
     let contract_valid = attempt.end == End::Complete && stopped_as_allowed(attempt);
     let eventful =
         attempt.kind != Kind::Primary || outcome != Outcome::Won || course.attempts > 1 || !contract_valid;
-    let Some(sample_weight) = weight(action, eventful) else { return };
+    let weight = weight(action, eventful);
+    let trace = action.trace().filter(|trace| trace.tells(eventful));
+    if weight.is_none() && trace.is_none() {
+        return;
+    }
+    let record = AttemptRecord {
+        contract_valid,
+        sample_weight: weight.unwrap_or(1),
+        ..attempt_record(attempt, &course, outcome, booked, now)
+    };
+    if weight.is_some() {
+        action.runtime.records.try_write(&record);
+    }
+    if let Some(trace) = trace {
+        course.spans.push(spans::attempt(attempt, &record, trace, now));
+    }
+}
+
+fn attempt_record<'a>(
+    attempt: &'a Attempt,
+    course: &Course,
+    outcome: Outcome,
+    booked: &Booked,
+    now: Moment,
+) -> AttemptRecord<'a> {
+    let action = &attempt.action;
     let request = &action.request;
     let since = |at: Option<Moment>| at.map(|at| millis(attempt.started, at));
     let micros = booked.cost.map(hedgerow_policy::ledger::Cost::micros);
@@ -45,7 +73,7 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
     let cancelled = matches!(outcome, Outcome::LoserCancelled | Outcome::ClientGone);
     let duplicate_rate =
         request.cohort.as_ref().and_then(|cohort| cohort.state.ring(|ring| ring.duplicate_rate()));
-    let record = AttemptRecord {
+    AttemptRecord {
         event: AttemptRecord::EVENT,
         event_time: Time(action.runtime.clock.unix_ms()),
         user_action_id: &request.id,
@@ -63,7 +91,7 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
         status: attempt.status.map(|status| status.as_u16()),
         status_class: attempt_class(outcome),
         error_scope: scope,
-        contract_valid,
+        contract_valid: true,
         cancellation_sent: cancelled,
         cancellation_observed: cancelled,
         usage_input_units: Some(
@@ -79,13 +107,12 @@ pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment
         route: &attempt.offer.route.config.name,
         cohort: action.cohort_name(),
         lane: &request.lane.config.name,
-        arm: arm(&course),
+        arm: arm(course),
         reason: course.reason.map_or("", |reason| reason.as_str()),
-        sample_weight,
+        sample_weight: 1,
         traceparent: &request.traceparent,
         upstream_request_id: &attempt.upstream_request_id,
-    };
-    action.runtime.records.try_write(&record);
+    }
 }
 
 /// Whether a stream ended for a reason that its policy allows. It has been relayed by then, so this is only recorded; a
@@ -98,10 +125,34 @@ fn stopped_as_allowed(attempt: &Attempt) -> bool {
     reason.is_empty() || allowed.iter().any(|word| word.as_bytes() == reason)
 }
 
-/// Writes the record of a settled user action.
-pub fn action(action: &Action, course: &Course, class: StatusClass, ended: Moment) {
+/// Writes the record of a settled user action, and lets its spans go.
+pub fn action(action: &Action, course: &mut Course, class: StatusClass, ended: Moment) {
     let eventful = course.attempts > 1 || class != StatusClass::Success || !course.arm.is_empty();
-    let Some(sample_weight) = weight(action, eventful) else { return };
+    let weight = weight(action, eventful);
+    // A flood's sheds and clients that leave are the share's; what was sent twice or failed is why one looks at traces.
+    let told = course.attempts > 1 || matches!(class, StatusClass::UpstreamError | StatusClass::GatewayError);
+    let trace = action.trace().filter(|trace| trace.tells(told));
+    if weight.is_none() && trace.is_none() {
+        return;
+    }
+    let mut spans = std::mem::take(&mut course.spans);
+    let record =
+        ActionRecord { sample_weight: weight.unwrap_or(1), ..action_record(action, course, class, ended) };
+    if weight.is_some() {
+        action.runtime.records.try_write(&record);
+    }
+    if let Some(trace) = trace {
+        spans.push(spans::action(action, course, &record, trace, ended));
+        action.runtime.traces.push(spans);
+    }
+}
+
+fn action_record<'a>(
+    action: &'a Action,
+    course: &'a Course,
+    class: StatusClass,
+    ended: Moment,
+) -> ActionRecord<'a> {
     let request = &action.request;
     let cost = |role: Option<Role>| -> Option<u64> {
         let attempts = course.booked.iter().filter(|booked| role.is_none_or(|role| booked.role == role));
@@ -115,7 +166,7 @@ pub fn action(action: &Action, course: &Course, class: StatusClass, ended: Momen
         .iter()
         .map(|booked| booked.usage.input_uncached + booked.usage.cache_read + booked.usage.cache_write)
         .sum();
-    let record = ActionRecord {
+    ActionRecord {
         event: ActionRecord::EVENT,
         event_time: Time(action.runtime.clock.unix_ms()),
         user_action_id: &request.id,
@@ -149,10 +200,9 @@ pub fn action(action: &Action, course: &Course, class: StatusClass, ended: Momen
         cost_micros: cost(None),
         cost_lost_micros: cost(Some(Role::Loser)),
         guardrail: request.cohort.as_ref().map_or("", |cohort| state_name(cohort.config.decision.state)),
-        sample_weight,
+        sample_weight: 1,
         traceparent: &request.traceparent,
-    };
-    action.runtime.records.try_write(&record);
+    }
 }
 
 fn millis(from: Moment, to: Moment) -> u64 {

@@ -1,7 +1,8 @@
-//! What remains of an attempt when it is over: its cost, its counts and its record.
+//! What remains of an attempt when it is over: its cost, its counts, its record and its span.
 
 pub mod account;
 pub mod describe;
 pub mod record;
 pub mod ring;
+mod spans;
 pub mod writer;

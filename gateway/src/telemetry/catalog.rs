@@ -38,7 +38,7 @@ const fn entry(
 }
 
 /// All families, in the order in which they are written.
-pub const CATALOG: [Entry; 18] = [
+pub const CATALOG: [Entry; 19] = [
     entry(
         metric::TIME_TO_FIRST_TOKEN,
         "histogram",
@@ -77,6 +77,12 @@ pub const CATALOG: [Entry; 18] = [
         "Connections to the traffic port that ended before their TLS handshake was over",
     ),
     entry(metric::RECORDS_DROPPED, "counter", &[], "Records lost because their reader was too slow"),
+    entry(
+        metric::SPANS_DROPPED,
+        "counter",
+        &[],
+        "Spans of traces lost because their collector was too slow, away, or refused them",
+    ),
 ];
 
 /// Values of the labels that are words of closed lists, by label and the families that have it.

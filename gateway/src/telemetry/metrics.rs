@@ -105,6 +105,8 @@ pub struct Metrics {
     pub handshakes_failed: Counter,
     /// Records lost.
     pub records_dropped: Counter,
+    /// Spans lost.
+    pub spans_dropped: Counter,
 }
 
 impl Metrics {
@@ -130,6 +132,7 @@ impl Metrics {
         let certificate_unusable = single(own, metric::CERTIFICATE_UNUSABLE);
         let handshakes_failed = single(own, metric::HANDSHAKES_FAILED);
         let records_dropped = single(own, metric::RECORDS_DROPPED);
+        let spans_dropped = single(own, metric::SPANS_DROPPED);
         let spend = Slots::new(move |at| {
             let (role, basis) = (Role::ALL[at / BASES], Basis::ALL[at % BASES]);
             spend.with(&[("role", role.as_str()), ("basis", basis.as_str())])
@@ -154,6 +157,7 @@ impl Metrics {
             certificate_unusable,
             handshakes_failed,
             records_dropped,
+            spans_dropped,
         })
     }
 
@@ -400,6 +404,7 @@ mod tests {
             r#"hedgerow_spend_micros_total{role="loser",basis="lowerBound"} 2"#,
             "hedgerow_config_rejected_total 0",
             "hedgerow_records_dropped_total 0",
+            "hedgerow_spans_dropped_total 0",
         ] {
             assert!(text.contains(line), "missing {line} in\n{text}");
         }

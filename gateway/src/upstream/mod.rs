@@ -33,9 +33,12 @@ use self::{
     pool::{Lease, LeaseKind, Pool},
     proxy::Proxy,
     resolve::Resolver,
-    tls::Roots,
+    tls::{Roots, Tls},
 };
 use crate::wire::splice::Segments;
+
+/// Resolving, connecting and the TLS handshake of a collector of traces, together.
+const COLLECTOR_CONNECT: Duration = Duration::from_secs(5);
 
 /// What the upstreams of all routes share: the resolver, the machine's CA bundle, TLS sessions.
 #[derive(Clone)]
@@ -91,13 +94,34 @@ impl Upstream {
         let endpoint = Endpoint::parse(&route.endpoint)?;
         let roots = &shared.roots;
         let tls = if endpoint.tls() { Some(tls::of_route(route, &endpoint, roots, setup)?) } else { None };
-        let dialer = Dialer {
-            endpoint: endpoint.clone(),
-            tls,
-            proxy: Proxy::before(&endpoint, roots, setup)?,
-            resolver: shared.resolver.clone(),
-            timeout: Duration::from_millis(route.timeouts.connect_ms),
-        };
+        let timeout = Duration::from_millis(route.timeouts.connect_ms);
+        Self::open(endpoint, tls, timeout, shared, setup)
+    }
+
+    /// Sets up the way to a collector of traces, as a provider's is; opens nothing yet. Call it inside a runtime.
+    ///
+    /// # Errors
+    /// The endpoint or the proxy cannot be used.
+    pub fn collector(
+        endpoint: &str,
+        shared: &UpstreamShared,
+        setup: &Setup<'_>,
+    ) -> Result<Arc<Self>, SetupError> {
+        let endpoint = Endpoint::parse(endpoint)?;
+        let tls = if endpoint.tls() { Some(tls::of_host(&endpoint, &shared.roots, setup)?) } else { None };
+        Self::open(endpoint, tls, COLLECTOR_CONNECT, shared, setup)
+    }
+
+    fn open(
+        endpoint: Endpoint,
+        tls: Option<Tls>,
+        timeout: Duration,
+        shared: &UpstreamShared,
+        setup: &Setup<'_>,
+    ) -> Result<Arc<Self>, SetupError> {
+        let proxy = Proxy::before(&endpoint, &shared.roots, setup)?;
+        let resolver = shared.resolver.clone();
+        let dialer = Dialer { endpoint: endpoint.clone(), tls, proxy, resolver, timeout };
         Ok(Arc::new(Self { endpoint, pool: Pool::new(dialer) }))
     }
 

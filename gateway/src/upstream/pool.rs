@@ -241,7 +241,7 @@ impl Pool {
         state.dials -= 1;
         let problem = error.to_string();
         if state.problem.as_ref() != Some(&problem) {
-            tracing::warn!(%problem, "no connection to a provider");
+            tracing::warn!(%problem, "no connection");
             state.problem = Some(problem);
         }
         let hit = state.per_connection();

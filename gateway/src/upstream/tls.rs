@@ -125,6 +125,11 @@ pub(super) fn of_route(
     Ok(Tls { config, name })
 }
 
+/// What a host of no route needs for TLS: the shared roots.
+pub(super) fn of_host(endpoint: &Endpoint, shared: &Roots, setup: &Setup<'_>) -> Result<Tls, SetupError> {
+    Ok(Tls { config: shared.with(setup.further)?, name: name_of(&endpoint.host)? })
+}
+
 /// TLS towards the proxy itself: HTTP/1.1 only, because CONNECT is asked for in it.
 pub(super) fn of_proxy(proxy: &Endpoint, shared: &Roots, setup: &Setup<'_>) -> Result<Tls, SetupError> {
     let mut config = ClientConfig::clone(&*shared.with(setup.further)?);

@@ -20,12 +20,13 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Where the routes of a configuration are, and the fleet's proxy.
+    /// Where the routes of a configuration are, the fleet's proxy and its collector of traces.
     pub fn of(config: &GatewayConfig, spec: &GatewayFleetSpec) -> Self {
         let proxy = spec.egress.as_ref().and_then(|egress| egress.https_proxy.as_deref());
+        let collector = spec.traces.as_ref().map(|traces| &*traces.endpoint);
         let endpoints = config.routes.iter().map(|route| route.endpoint.as_str());
         let mut reach = Self::default();
-        for upstream in endpoints.chain(proxy).filter_map(Upstream::parse) {
+        for upstream in endpoints.chain(proxy).chain(collector).filter_map(Upstream::parse) {
             reach.ports.insert(upstream.port);
             let namespace = upstream.service_namespace(&config.fleet.namespace);
             reach.namespaces.extend(namespace.map(str::to_owned));

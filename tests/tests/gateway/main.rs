@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests over real sockets read the real clock")]
 
+mod collector;
 mod hedge;
 mod input;
 mod keys;
@@ -13,4 +14,5 @@ mod proxy;
 mod reload;
 mod retry;
 mod stand;
+mod traces;
 mod truncation;

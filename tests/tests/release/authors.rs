@@ -59,6 +59,7 @@ fn who_may_not_read_secrets_cannot_put_a_proxy_between_gateways_and_providers() 
     stand.apply("bob", &fleet("{replicas: 1}")).unwrap();
     let message = "decide who sees the keys";
     refused(stand.apply("bob", &fleet("{egress: {httpsProxy: 'http://evil.example.com:3128'}}")), message);
+    refused(stand.apply("bob", &fleet("{traces: {endpoint: 'http://kubernetes.default.svc'}}")), message);
     refused(stand.apply("bob", &fleet("{template: {env: [{name: SSL_CERT_FILE, value: /etc/x}]}}")), message);
     stand.apply("ann", &fleet("{egress: {httpsProxy: 'http://proxy.example.com:3128'}}")).unwrap();
     // Once it is there, whoever cannot set it cannot change anything else beside it either, but metadata.

@@ -19,7 +19,7 @@ pub use pod::{
 pub use status::{FleetSummary, GatewayFleetStatus, Pods};
 pub use traffic::{
     Affinity, ClientAuth, ClientAuthType, Drain, Egress, FleetDefaults, Hedging, ServingTls, SseKeepAlive,
-    TenantFrom, TenantSource,
+    TenantFrom, TenantSource, Traces,
 };
 
 use super::rule;
@@ -116,6 +116,9 @@ pub struct GatewayFleetSpec {
     /// How pods reach the outside. Default: directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress: Option<Egress>,
+    /// Where traces go, over OTLP. Default: none are made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Traces>,
     /// Allowed or Forbidden: the switch of the whole fleet. Default: Allowed.
     pub hedging: Hedging,
 }
@@ -142,6 +145,7 @@ impl Default for GatewayFleetSpec {
             buffered_bytes_percent: 40,
             sse_keep_alive: SseKeepAlive::default(),
             egress: None,
+            traces: None,
             hedging: Hedging::default(),
         }
     }

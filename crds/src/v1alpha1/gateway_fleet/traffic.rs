@@ -4,12 +4,15 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::hedge_policy::{Budget, Contract, Deadline, Retry},
+    super::{
+        hedge_policy::{Budget, Contract, Deadline, Retry},
+        provider_route::Endpoint,
+    },
     rule,
 };
 use crate::{
     text::{HeaderName, NamespaceName, NoProxyEntry, ObjectName, ProxyUrl},
-    units::DurationText,
+    units::{DurationText, Percent},
 };
 
 /// Certificate of the traffic port.
@@ -175,4 +178,22 @@ pub struct Egress {
     /// route's own. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_config_map: Option<ObjectName>,
+}
+
+/// Where traces go and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Traces {
+    /// Base URL of a collector that takes OTLP over HTTP, such as http://otel-collector.observability.svc:4318;
+    /// /v1/traces is added. Required.
+    pub endpoint: Endpoint,
+    /// Share of user actions to trace whose client sent no trace context, in percent; hedged, retried and failed
+    /// ones are traced beyond it. A client's own context decides for itself. Default: 10.
+    #[serde(default = "sample_percent")]
+    #[schemars(range(min = 0, max = 100))]
+    pub sample_percent: Percent,
+}
+
+fn sample_percent() -> Percent {
+    10
 }

@@ -5,7 +5,7 @@ use hedgerow_crds::{
     effective,
     v1alpha1::{
         GatewayFleetSpec,
-        gateway_fleet::{Affinity, ClientAuthType, Egress, Hedging, TenantSource},
+        gateway_fleet::{Affinity, ClientAuthType, Egress, Hedging, TenantSource, Traces},
     },
 };
 
@@ -54,7 +54,12 @@ pub(super) fn settings(spec: &GatewayFleetSpec) -> config::Settings {
         },
         tls: spec.tls.as_ref().map(|tls| out::ServingTls { secret_name: tls.secret_name.to_string() }),
         egress: spec.egress.as_ref().map(egress).unwrap_or_default(),
+        traces: spec.traces.as_ref().map(traces),
     }
+}
+
+fn traces(traces: &Traces) -> out::Traces {
+    out::Traces { endpoint: traces.endpoint.to_string(), sample_percent: count(traces.sample_percent) }
 }
 
 fn egress(egress: &Egress) -> out::Egress {

@@ -39,7 +39,10 @@ fn who_may_send_requests_follows_from_how_clients_authenticate() {
 
 #[test]
 fn pods_reach_names_the_ports_of_their_endpoints_and_no_metadata_service() {
-    let spec = policy(json!({ "egress": { "httpsProxy": "http://proxy.example.com:3128" } }));
+    let spec = policy(json!({
+        "egress": { "httpsProxy": "http://proxy.example.com:3128" },
+        "traces": { "endpoint": "http://otel.watch.svc:4318" },
+    }));
     assert_eq!(spec["policyTypes"], json!(["Ingress", "Egress"]));
     let [names, outside, inside] = spec["egress"].as_array().unwrap().as_slice() else {
         unreachable!("three rules: {spec}")
@@ -49,14 +52,13 @@ fn pods_reach_names_the_ports_of_their_endpoints_and_no_metadata_service() {
         &json!({ "ports": [{ "port": 53, "protocol": "UDP" }, { "port": 53, "protocol": "TCP" }] })
     );
     let ports: Vec<_> = outside["ports"].as_array().unwrap().iter().map(|port| &port["port"]).collect();
-    assert_eq!(ports, [443, 3128, 8000]);
+    assert_eq!(ports, [443, 3128, 4318, 8000]);
     assert_eq!(outside["to"][0]["ipBlock"]["cidr"], "0.0.0.0/0");
     assert_eq!(outside["to"][0]["ipBlock"]["except"][0], "169.254.0.0/16");
     assert_eq!(outside["to"][1]["ipBlock"]["cidr"], "::/0");
-    assert_eq!(
-        inside,
-        &json!({ "to": [{ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "models" } } }] })
-    );
+    let namespaces =
+        json!([{ "key": "kubernetes.io/metadata.name", "operator": "In", "values": ["models", "watch"] }]);
+    assert_eq!(inside, &json!({ "to": [{ "namespaceSelector": { "matchExpressions": namespaces } }] }));
 }
 
 #[test]

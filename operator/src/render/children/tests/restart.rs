@@ -37,6 +37,7 @@ const LIVE: &[(&str, &str, &str, &str)] = &[
     ("fleet", "/maxRequestBytes", "1024", "2048"),
     ("fleet", "/bufferedBytesPercent", "1", "90"),
     ("fleet", "/sseKeepAlive", r#"{"interval":"0s"}"#, r#"{"beforeFirstToken":true}"#),
+    ("fleet", "/traces", r#"{"endpoint":"http://otel:4318"}"#, r#"{"endpoint":"https://otel.example.com"}"#),
     ("fleet", "/service", r#"{"port":80}"#, r#"{"type":"NodePort"}"#),
     ("fleet", "/template/serviceAccountAnnotations", r#"{"a":"b"}"#, r#"{"a":"c"}"#),
 ];
