@@ -194,3 +194,28 @@ async fn a_provider_behind_the_proxy_that_nobody_vouches_for_is_refused_by_name_
     let said = format!("provider.example through proxy {}", proxy.address);
     assert!(error.to_string().contains(&said), "{error}");
 }
+
+#[tokio::test]
+async fn a_collector_of_traces_is_reached_as_a_provider_is() {
+    let (ours, theirs) = (pki(&[b"http/1.1"]), pki(&[b"http/1.1"]));
+    let address = provider(&ours).await;
+    let shared = UpstreamShared::new().unwrap();
+    let endpoint = format!("https://localhost:{}", address.port());
+    let to = |endpoint: &str, egress: &Egress, further: &Pki| {
+        let setup = Setup { egress: Some(egress), further: Some(further.ca.as_bytes()), ..Setup::default() };
+        Upstream::collector(endpoint, &shared, &setup).unwrap()
+    };
+    let direct = Egress::default();
+    let answer = within(send(&to(&endpoint, &direct, &ours))).await.unwrap();
+    assert_eq!(within(text(answer)).await, "ok");
+    let error = within(send(&to(&endpoint, &direct, &theirs))).await.unwrap_err();
+    assert!(matches!(error, UpstreamError::Tls { .. }), "{error:?}");
+    let error = within(send(&to("http://169.254.169.254:4318", &direct, &ours))).await.unwrap_err();
+    assert!(matches!(error, UpstreamError::AddressRefused { .. }), "{error:?}");
+    let proxy = Proxy::start(address, OPEN, None).await;
+    let through = through(&format!("http://{}", proxy.address));
+    // The certificate is that of `localhost`: the way is open, and who is at its end is checked.
+    let error = within(send(&to("https://otel.example:4318", &through, &ours))).await.unwrap_err();
+    assert!(matches!(error, UpstreamError::Tls { .. }), "{error:?}");
+    assert_eq!(proxy.asked().len(), 1);
+}

@@ -256,3 +256,27 @@ async fn a_leaving_pod_tells_what_it_still_has() {
     stand.running.shutdown(Haste::Now).await;
     assert_eq!(collector.spans().len(), 2);
 }
+
+#[tokio::test]
+async fn a_new_configuration_moves_traces_elsewhere_or_ends_them_and_loses_none() {
+    let (first, second) = (Collector::start().await, Collector::start().await);
+    let (sim, stand) = single(&first.endpoint, 100).await;
+    let runtime = stand.running.runtime.clone();
+    ask(&stand, PROMPT, "").await.bytes().await.unwrap();
+    stand.until("settled", |_| sim.stats().completed == 1).await;
+    stand.idle().await;
+    let mut next = config(vec![route(&sim)]);
+    next.settings.traces = Some(Traces { endpoint: second.endpoint.clone(), sample_percent: 100 });
+    runtime.apply(next.clone(), "second".into()).unwrap();
+    ask(&stand, PROMPT, "").await.bytes().await.unwrap();
+    second.until(2).await;
+    first.until(2).await;
+    next.settings.traces = None;
+    runtime.apply(next, "third".into()).unwrap();
+    ask(&stand, PROMPT, SAMPLED).await.bytes().await.unwrap();
+    assert_eq!(got(&sim).last().unwrap(), &[SAMPLED, "vendor=1"]);
+    stand.idle().await;
+    stand.running.shutdown(Haste::Now).await;
+    assert_eq!((first.spans().len(), second.spans().len()), (2, 2));
+    assert_eq!(runtime.metrics.spans_dropped.get(), 0);
+}
