@@ -4,6 +4,8 @@
 
 use std::{fs, path::Path};
 
+use hedgerow_config::metric::OTEL_SEMCONV_VERSION;
+
 const MARKER: &str = "<!-- From here on made from gateway/src/trace/attribute.rs. -->\n";
 
 #[test]
@@ -11,6 +13,7 @@ fn the_document_lists_every_attribute_of_spans() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/traces.md");
     let found = fs::read_to_string(&path).unwrap();
     let (by_hand, _) = found.split_once(MARKER).unwrap();
+    assert!(by_hand.contains(&format!("version {OTEL_SEMCONV_VERSION},")), "the version that the code has");
     let expected = format!("{by_hand}{MARKER}\n{}", hedgerow_gateway::trace::attribute::markdown());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &expected).unwrap();
