@@ -8,6 +8,7 @@ mod finagle;
 mod go_gateway;
 mod netflix;
 mod tower;
+mod vegas;
 
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ pub use go_gateway::{GoGateway, GoLane};
 use hedgerow_policy::{ledger::Kind, time::Moment};
 pub use netflix::{Aimd, Gradient2};
 pub use tower::Tower;
+pub use vegas::Vegas;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
