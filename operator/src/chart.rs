@@ -84,7 +84,7 @@ impl Chart {
         let (x, y) = self.ranges().ok_or("nothing was measured")?;
         let mut builder = ChartBuilder::on(root);
         builder.margin(8).margin_right(120).x_label_area_size(36).y_label_area_size(56);
-        if self.logarithmic {
+        if y.start > 0.0 {
             let mut chart = builder.build_cartesian_2d(x.clone(), y.clone().log_scale()).map_err(said)?;
             self.furnish(chart.configure_mesh())?;
             self.fill(&mut chart, &x, &y)
@@ -95,6 +95,7 @@ impl Chart {
         }
     }
 
+    /// Of both axes; the vertical one begins above 0 where it is logarithmic.
     fn ranges(&self) -> Option<(Range<f64>, Range<f64>)> {
         let points = || self.series.iter().flat_map(|series| series.points.iter());
         let values = || points().filter_map(|(_, y)| *y).chain(self.thresholds.iter().map(|(_, at)| *at));
@@ -103,7 +104,10 @@ impl Chart {
         let x = least(&mut points().map(|(x, _)| *x))?..most(&mut points().map(|(x, _)| *x))?;
         points().find(|(_, y)| y.is_some())?;
         let top = most(&mut values())?.max(1.0) * 1.08;
-        let bottom = if self.logarithmic { (least(&mut values())? * 0.8).max(0.1) } else { 0.0 };
+        let low = (least(&mut values())? * 0.8).max(0.1);
+        // Labels stand at powers of ten: with fewer than two of them nobody could read a value off.
+        let powers = top.log10().floor() - low.log10().ceil();
+        let bottom = if self.logarithmic && powers >= 1.0 { low } else { 0.0 };
         (x.end > x.start && top > bottom).then_some((x, bottom..top))
     }
 
@@ -288,6 +292,18 @@ mod tests {
             assert!(svg.contains(part), "{part} is missing: {svg}");
         }
         assert!(!svg.contains("#010203") && !svg.contains("#000000"), "{svg}");
+    }
+
+    #[test]
+    fn every_height_can_be_read_off_a_logarithmic_axis() {
+        for (top, labels) in [(9.0, ["4", "6", "8"]), (900.0, ["1", "10", "100"])] {
+            let points = vec![(0.0, Some(0.9)), (1.0, Some(top))];
+            let chart = Chart { logarithmic: true, thresholds: Vec::new(), ..chart(points) };
+            let svg = chart.svg();
+            for label in labels {
+                assert!(svg.contains(&format!("\n{label}\n")), "{label} of {top}: {svg}");
+            }
+        }
     }
 
     #[test]

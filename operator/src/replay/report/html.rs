@@ -30,7 +30,12 @@ pub fn html(scenarios: &[(&Scenario, Results)], seeds: u64) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Hedgerow replay</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Hedgerow replay</h1>\n\
          <p class=\"lead\">The shipped policy in virtual time, beside other systems' published rules, over the same requests. \
-         Medians over {seeds} seeds; pictures show the first.</p>\n"
+         {}.</p>\n",
+        if seeds == 1 {
+            "One seed".to_owned()
+        } else {
+            format!("Medians over {seeds} seeds; pictures show the first")
+        }
     );
     for (scenario, results) in scenarios {
         let _ = write!(
@@ -110,7 +115,8 @@ fn pictures(rows: &[Row], runs: &[Run]) -> String {
             })
             .collect()
     };
-    let shaded = runs.iter().map(suspended).find(|spans| !spans.is_empty()).unwrap_or_default();
+    let spans = rows.iter().zip(runs).map(|(row, run)| (row.arm, suspended(run)));
+    let (arm, shaded) = spans.into_iter().find(|(_, spans)| !spans.is_empty()).unwrap_or_default();
     let mut add = |title: String, see: String, y: &'static str, logarithmic: bool, series: Vec<Series>| {
         let drawn = series.iter().any(|line| line.points.iter().any(|(_, y)| y.is_some_and(|y| y > 0.0)));
         if drawn {
@@ -137,7 +143,12 @@ fn pictures(rows: &[Row], runs: &[Run]) -> String {
     );
     add(
         format!("{case}: hedges over time"),
-        format!("{case}: hedges per 100 tries. Shaded: the guardrail has suspended hedging."),
+        match arm {
+            "" => format!("{case}: hedges per 100 tries."),
+            arm => format!(
+                "{case}: hedges per 100 tries. Shaded: the guardrail has suspended the hedges of {arm}."
+            ),
+        },
         "hedges per 100 tries",
         false,
         lines(&duplicates),
