@@ -19,7 +19,7 @@ use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
     front::router::router,
     race::transport::{Response, Sending, Transport, Transports},
-    runtime::trust::Trust,
+    runtime::{Runtime, trust::Trust},
     upstream::SetupError,
     wire::splice::Segments,
 };
@@ -100,7 +100,7 @@ impl Transport for Scripted {
     }
 }
 
-fn gateway(account: &Arc<Mutex<Account>>, names: &[&str]) -> (Router, JoinHandle<()>) {
+fn gateway(account: &Arc<Mutex<Account>>, names: &[&str]) -> (Arc<Runtime>, JoinHandle<()>) {
     let route = |name: &&str| {
         json!({
             "name": name, "uid": name, "api": "OpenAI", "endpoint": format!("http://{name}.test"),
@@ -116,19 +116,24 @@ fn gateway(account: &Arc<Mutex<Account>>, names: &[&str]) -> (Router, JoinHandle
     let config = GatewayConfig::read(config.to_string().as_bytes()).unwrap();
     let runtime = pod::runtime(Routes(account.clone()), config);
     let tick = tokio::spawn(runtime.clone().tick());
-    (router(runtime), tick)
+    (runtime, tick)
+}
+
+async fn ask(router: &Router) -> u16 {
+    let body = json!({ "model": "chat", "messages": [{ "role": "user", "content": "hello" }] });
+    let request = Request::post("/v1/chat/completions").body(Body::from(body.to_string())).unwrap();
+    router.clone().oneshot(request).await.unwrap().status().as_u16()
 }
 
 /// A minute of requests, two a second: (answered, served by the account, refused by it).
 async fn minute(tells: bool, names: &[&str]) -> (u32, u32, u32) {
     let now = Instant::now();
     let account = Arc::new(Mutex::new(Account { level: LIMIT, at: now, tells, served: 0, refused: 0 }));
-    let (router, tick) = gateway(&account, names);
+    let (runtime, tick) = gateway(&account, names);
+    let router = router(runtime);
     let mut answered = 0;
     for _ in 0..120 {
-        let body = json!({ "model": "chat", "messages": [{ "role": "user", "content": "hello" }] });
-        let request = Request::post("/v1/chat/completions").body(Body::from(body.to_string())).unwrap();
-        answered += u32::from(router.clone().oneshot(request).await.unwrap().status() == 200);
+        answered += u32::from(ask(&router).await == 200);
         tokio::time::sleep(Duration::from_millis(400)).await;
     }
     tick.abort();
@@ -155,4 +160,37 @@ async fn the_last_route_is_asked_whatever_it_has_told() {
     let (answered, served, refused) = minute(true, &["a"]).await;
     assert_eq!(answered, served);
     assert!(served >= 10 && refused > 0, "{served} served, {refused} refused");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_is_in_the_state_and_in_a_gauge_until_nobody_knows() {
+    let account = Arc::new(Mutex::new(Account {
+        level: LIMIT,
+        at: Instant::now(),
+        tells: true,
+        served: 0,
+        refused: 0,
+    }));
+    let (runtime, tick) = gateway(&account, &["a"]);
+    let router = router(runtime.clone());
+    let left = || runtime.state().routes[0].quotas.clone();
+    let shown = || {
+        let text = runtime.metrics.encode();
+        text.lines().find(|line| line.starts_with("hedgerow_quota_left{")).map(str::to_owned)
+    };
+    assert_eq!((left(), shown()), (Vec::new(), None));
+    for _ in 0..4 {
+        assert_eq!(ask(&router).await, 200);
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let told = left();
+    assert_eq!((told.len(), told[0].model.as_str(), told[0].tokens), (1, "chat", None), "{told:?}");
+    let requests = told[0].requests.unwrap();
+    assert_eq!((requests.limit, requests.left), (10, 6));
+    assert!((20_000..25_000).contains(&requests.reset_ms), "{requests:?}");
+    let wanted = r#"hedgerow_quota_left{route="a",gen_ai_request_model="chat",unit="requests"} 6"#;
+    assert_eq!(shown().as_deref(), Some(wanted));
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!((left(), shown()), (Vec::new(), None), "it is whole again, and nobody has told since");
+    tick.abort();
 }

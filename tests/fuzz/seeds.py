@@ -21,6 +21,8 @@ def texts() -> set[str]:
     """All quoted scalars of the cases that could be bytes of a provider, as lines of a stream and as they are."""
     found = set()
     for path in sorted(CASES.glob("*.yaml")):
+        if path.name == "reports.yaml":  # names of tests, no bytes of anybody
+            continue
         for single, double in SCALAR.findall(path.read_text()):
             try:
                 text = single.replace("''", "'") if single else json.loads(f'"{double}"')

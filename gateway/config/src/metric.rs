@@ -34,6 +34,10 @@ pub const SHED: &str = "hedgerow_shed_total";
 pub const LANE_LIMIT: &str = "hedgerow_lane_limit";
 /// User actions ended; labels `cohort`, `lane`, `status_class`.
 pub const ACTIONS: &str = "hedgerow_user_actions_total";
+/// Answers that broke their policy's contract; labels `route`, `breach`.
+pub const CONTRACT_BREACHES: &str = "hedgerow_contract_breaches_total";
+/// What is left of a provider's limit; labels `route`, `gen_ai_request_model`, `unit`.
+pub const QUOTA_LEFT: &str = "hedgerow_quota_left";
 /// Configurations refused.
 pub const CONFIG_REJECTED: &str = "hedgerow_config_rejected_total";
 /// 1 while the certificate that is mounted for the traffic port cannot be served.

@@ -291,6 +291,35 @@ pub struct RouteState {
     /// First tokens of primaries, by bucket, cumulative.
     #[serde(default)]
     pub first_token: Sparse,
+    /// What is left of the account's limits, by model; models of which the provider tells nothing are not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaState>,
+}
+
+/// What a provider said is left of its limits for one model, as this pod counts on since.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QuotaState {
+    /// Configured model.
+    pub model: String,
+    /// Requests; absent = not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<QuotaLeft>,
+    /// Tokens; absent = not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<QuotaLeft>,
+}
+
+/// One limit of an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QuotaLeft {
+    /// The whole limit.
+    pub limit: u64,
+    /// What is left of it. Other pods may have used more since: each counts its own attempts only.
+    pub left: u64,
+    /// Until it is whole again, in milliseconds.
+    pub reset_ms: u64,
 }
 
 /// Whether a mounted credential is there. Never the credential.

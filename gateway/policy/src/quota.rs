@@ -80,6 +80,12 @@ impl Quota {
         self.requests.used_per_mille(now, shares).max(self.tokens.used_per_mille(now, shares))
     }
 
+    /// What is left by now of what was told, less what was started since, and when it is whole again; nothing of a limit
+    /// that nobody told or that has been forgotten.
+    pub fn left(&self, now: Moment) -> Report {
+        Report { requests: self.requests.left(now), tokens: self.tokens.left(now) }
+    }
+
     /// An attempt is started.
     pub fn start(&mut self, now: Moment, tokens: u64) -> Mark {
         self.requests.started = self.requests.started.wrapping_add(1);
@@ -113,6 +119,16 @@ impl Counter {
         let refilled = missing * elapsed.as_nanos() / told.left.reset.as_nanos().max(1);
         let left = told.left.left.saturating_add(u64::try_from(refilled).unwrap_or(u64::MAX));
         Some((self.started.wrapping_sub(told.started), left))
+    }
+
+    fn left(&self, now: Moment) -> Option<Left> {
+        let (started, left) = self.since(now)?;
+        let told = self.told?;
+        Some(Left {
+            limit: told.left.limit,
+            left: left.min(told.left.limit).saturating_sub(started),
+            reset: told.left.reset.saturating_sub(now.since(told.at)),
+        })
     }
 
     fn fits(&self, now: Moment, more: u64, shares: u32) -> bool {
@@ -191,6 +207,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_is_what_was_told_and_came_back_less_what_was_started() {
+        let mut quota = Quota::default();
+        assert_eq!(quota.left(START), Report::default());
+        let mark = quota.start(START, 500);
+        quota.report(mark, &Report { requests: Some(left(60, 10, 50)), tokens: None });
+        quota.start(START, 500);
+        let at = |seconds| START + Duration::from_secs(seconds);
+        assert_eq!(quota.left(START), Report { requests: Some(left(60, 9, 50)), tokens: None });
+        assert_eq!(quota.left(at(10)), Report { requests: Some(left(60, 19, 40)), tokens: None });
+        for _ in 0..100 {
+            quota.start(START, 0);
+        }
+        assert_eq!(quota.left(at(10)), Report { requests: Some(left(60, 0, 40)), tokens: None });
+        assert_eq!(quota.left(at(50)), Report::default(), "nobody knows");
+    }
+
+    #[test]
     fn a_count_that_is_wrong_for_ever_is_believed_for_five_minutes() {
         let mut quota = Quota::default();
         let mark = quota.start(START, 0);
@@ -252,6 +285,8 @@ mod tests {
             prop_assert!(fits || limit > 0 && reset > 0);
             quota.start(now, tokens);
             quota.used_per_mille(now, shares);
+            let known = quota.left(now).requests;
+            prop_assert!(known.is_none_or(|known| known.left <= known.limit));
         }
     }
 }

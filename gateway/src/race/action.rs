@@ -67,7 +67,7 @@ pub struct Request {
     pub text_bytes: u64,
     /// Requested output cap.
     pub max_output: Option<u64>,
-    /// The JSON schema that its whole answer is held against, where its policy wants that.
+    /// The JSON schema that its answer is held against, where its policy wants that.
     pub schema: Option<Box<[u8]>>,
     /// Hash of what decides about prompt caches; `None` = plain weights.
     pub affinity: Option<u64>,

@@ -19,7 +19,7 @@ use crate::{
         tick::log_change,
     },
     settle::{account, record::Outcome},
-    wire::{error_table::Scope, rate_limit, token::StreamReader, usage::Usage},
+    wire::{contract, error_table::Scope, rate_limit, token::StreamReader, usage::Usage},
 };
 
 /// One attempt.
@@ -62,6 +62,14 @@ pub struct Attempt {
     mark: Mark,
 }
 
+/// Reads an attempt's stream, and keeps what it says where the policy will be held against it.
+fn reader(action: &Action) -> StreamReader {
+    let request = &action.request;
+    let reader = StreamReader::new(request.operation);
+    let contract = action.snapshot.terms(request.cohort.as_deref()).contract;
+    if contract::needs_text(contract, request.schema.as_deref()) { reader.keeping_text() } else { reader }
+}
+
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -91,7 +99,6 @@ impl Attempt {
         course.attempts = course.attempts.max(slot.number());
         course.committed_spend += estimate.unwrap_or_default();
         drop(course);
-        let stream = action.request.stream;
         let mark = choice.offer.route.state.quota_start(
             choice.offer.model_name(),
             now,
@@ -113,7 +120,7 @@ impl Attempt {
             committed: false,
             replaced: false,
             audited: false,
-            reader: stream.then(|| StreamReader::new(action.request.operation)),
+            reader: action.request.stream.then(|| reader(action)),
             usage: None,
             pass: Some(choice.pass),
             _permit: choice.permit,

@@ -280,6 +280,7 @@ impl Leg {
                 let schema = request.schema.as_deref();
                 let held = contract::check(contract, request.operation, &answer, &collected.bytes, schema);
                 if let Err(breach) = held {
+                    self.attempt.offer.route.metrics.breach(&breach);
                     return self.lost(Failure::contract(breach.to_string()));
                 }
                 self.attempt.usage = answer.usage;

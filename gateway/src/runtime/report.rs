@@ -12,13 +12,14 @@ use std::{
 use hedgerow_config::{
     cohort::DecisionState,
     state::{
-        CellState, CohortReport, DigestOnly, InFlight, LaneState, MAX_CELLS, RouteState, SCHEMA, Sparse,
-        State,
+        CellState, CohortReport, DigestOnly, InFlight, LaneState, MAX_CELLS, QuotaLeft, QuotaState,
+        RouteState, SCHEMA, Sparse, State,
     },
 };
 use hedgerow_policy::{
     breaker,
     latency::{Recorder, bucket_of},
+    quota,
     time::Moment,
 };
 
@@ -138,6 +139,7 @@ impl Runtime {
             blocked: self.blocked(route, state, now).to_owned(),
             outcomes: route.state.outcomes(),
             first_token: events(&route.state.first_token),
+            quotas: route.state.quotas_left(now).into_iter().filter_map(quota_state).collect(),
         }
     }
 
@@ -157,6 +159,14 @@ impl Runtime {
             ""
         }
     }
+}
+
+/// `None`: nobody knows.
+fn quota_state((model, report): (String, quota::Report)) -> Option<QuotaState> {
+    let left =
+        |told: quota::Left| QuotaLeft { limit: told.limit, left: told.left, reset_ms: millis(told.reset) };
+    let (requests, tokens) = (report.requests.map(left), report.tokens.map(left));
+    (requests.is_some() || tokens.is_some()).then_some(QuotaState { model, requests, tokens })
 }
 
 fn cell_state(cell: &CellRuntime, now: Moment) -> CellState {

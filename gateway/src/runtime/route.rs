@@ -184,6 +184,12 @@ impl RouteState {
         self.quota(model, |quota| quota.report(mark, report));
     }
 
+    /// What is left by now for each model that was asked for; nothing where nobody knows.
+    pub fn quotas_left(&self, now: Moment) -> Vec<(String, Report)> {
+        let quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);
+        quotas.iter().map(|(model, quota)| (model.clone(), quota.left(now))).collect()
+    }
+
     /// Runs `f` on the quota of a configured model.
     fn quota<R>(&self, model: &str, f: impl FnOnce(&mut Quota) -> R) -> R {
         let mut quotas = self.quotas.lock().unwrap_or_else(PoisonError::into_inner);

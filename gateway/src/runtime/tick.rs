@@ -68,6 +68,11 @@ impl Runtime {
         self.budgets.show();
         let Some(snapshot) = self.snapshot() else { return };
         self.show_lanes(&snapshot, now);
+        for route in &snapshot.routes {
+            for (model, left) in route.state.quotas_left(now) {
+                route.metrics.quota(&model, &left);
+            }
+        }
     }
 
     fn show_lanes(&self, snapshot: &Snapshot, now: Moment) {

@@ -26,7 +26,10 @@ use crate::{
         action::{Action, Course},
         attempt::{Attempt, End},
     },
-    wire::error_table::Scope,
+    wire::{
+        contract::{self, Breach},
+        error_table::Scope,
+    },
 };
 
 /// Bytes of output text in one token at most, where the provider has not told: English prose comes to 4 to 5, code and
@@ -59,7 +62,11 @@ pub fn book(attempt: &Attempt, now: Moment) {
     if let (Kind::Hedge, Some(cohort)) = (attempt.kind, &action.request.cohort) {
         cohort.metrics.hedge(outcome);
     }
-    describe::attempt(attempt, outcome, &booked, now);
+    let breach = breach(attempt);
+    if let Some(breach) = &breach {
+        route.metrics.breach(breach);
+    }
+    describe::attempt(attempt, outcome, &booked, breach.is_none(), now);
 
     let mut course = action.course();
     if attempt.audited {
@@ -71,6 +78,15 @@ pub fn book(attempt: &Attempt, now: Moment) {
     }
     course.booked.push(booked);
     course.routes.push(route.config.name.as_str().into());
+}
+
+/// What a stream that ended whole lacks of what its policy asks for. It has been relayed by then, so it is only counted and
+/// written down; a whole answer was held against the contract before it won.
+fn breach(attempt: &Attempt) -> Option<Breach> {
+    let reader = attempt.reader.as_ref().filter(|_| attempt.end == End::Complete)?;
+    let request = &attempt.action.request;
+    let contract = attempt.action.snapshot.terms(request.cohort.as_deref()).contract;
+    contract::check_stream(contract, reader.finish_reason(), reader.spoken(), request.schema.as_deref()).err()
 }
 
 fn outcome(attempt: &Attempt, has_winner: bool) -> Outcome {

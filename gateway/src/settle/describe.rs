@@ -30,11 +30,12 @@ fn weight(action: &Action, eventful: bool) -> Option<u32> {
     action.draw(Purpose::Sample).is_multiple_of(u64::from(SAMPLE)).then_some(SAMPLE)
 }
 
-/// Writes the record of an ended attempt, and keeps its span until its user action is settled.
-pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, now: Moment) {
+/// Writes the record of an ended attempt, and keeps its span until its user action is settled; `kept` = nothing was found
+/// that its policy does not allow.
+pub fn attempt(attempt: &Attempt, outcome: Outcome, booked: &Booked, kept: bool, now: Moment) {
     let action = &attempt.action;
     let mut course = action.course();
-    let contract_valid = attempt.end == End::Complete && stopped_as_allowed(attempt);
+    let contract_valid = attempt.end == End::Complete && kept;
     let eventful =
         attempt.kind != Kind::Primary || outcome != Outcome::Won || course.attempts > 1 || !contract_valid;
     let weight = weight(action, eventful);
@@ -113,16 +114,6 @@ fn attempt_record<'a>(
         traceparent: &request.traceparent,
         upstream_request_id: &attempt.upstream_request_id,
     }
-}
-
-/// Whether a stream ended for a reason that its policy allows. It has been relayed by then, so this is only recorded; a
-/// whole answer was held against all of the contract before it won.
-fn stopped_as_allowed(attempt: &Attempt) -> bool {
-    let action = &attempt.action;
-    let allowed = &action.snapshot.terms(action.request.cohort.as_deref()).contract.allowed_finish_reasons;
-    let Some(reader) = attempt.reader.as_ref().filter(|_| !allowed.is_empty()) else { return true };
-    let reason = reader.finish_reason();
-    reason.is_empty() || allowed.iter().any(|word| word.as_bytes() == reason)
 }
 
 /// Writes the record of a settled user action, and lets its spans go.

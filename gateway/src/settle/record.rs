@@ -154,7 +154,7 @@ pub struct AttemptRecord<'a> {
     pub status_class: StatusClass,
     /// Scope of the error, `none` without one.
     pub error_scope: &'a str,
-    /// Whether its answer kept the contract, as far as it was read.
+    /// Whether its answer kept the contract, as far as it was read; a stream's text is read up to 256 KiB.
     pub contract_valid: bool,
     /// Whether the attempt was told to stop.
     pub cancellation_sent: bool,

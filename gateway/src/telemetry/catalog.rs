@@ -13,6 +13,7 @@ use hedgerow_policy::{
 use crate::{
     front::gate1::BODY_MEMORY,
     settle::record::{Outcome, StatusClass},
+    wire::contract::Breach,
 };
 
 /// One family.
@@ -38,7 +39,7 @@ const fn entry(
 }
 
 /// All families, in the order in which they are written.
-pub const CATALOG: [Entry; 19] = [
+pub const CATALOG: [Entry; 21] = [
     entry(
         metric::TIME_TO_FIRST_TOKEN,
         "histogram",
@@ -63,6 +64,18 @@ pub const CATALOG: [Entry; 19] = [
     entry(metric::HEDGE_SUPPRESSED, "counter", &["cohort", "reason"], "Timer firings that sent no hedge"),
     entry(metric::ACTIONS, "counter", &["cohort", "lane", "status_class"], "User actions ended"),
     entry(metric::SPEND_MICROS, "counter", &["role", "basis"], "Spend in millionths of the account currency"),
+    entry(
+        metric::CONTRACT_BREACHES,
+        "counter",
+        &["route", "breach"],
+        "Answers that broke their policy's contract: a whole one lost, a stream had been relayed",
+    ),
+    entry(
+        metric::QUOTA_LEFT,
+        "gauge",
+        &["route", "gen_ai_request_model", "unit"],
+        "What is left of a provider's limit as it told last, less what this pod started since; absent while nobody knows",
+    ),
     entry(metric::CONFIG_REJECTED, "counter", &[], "Configurations refused as a whole"),
     entry(
         metric::CERTIFICATE_UNUSABLE,
@@ -108,6 +121,8 @@ fn closed_lists() -> Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)> {
             vec![metric::ACTIONS],
             StatusClass::ALL.iter().map(|class| class.as_str()).collect(),
         ),
+        ("unit", vec![metric::QUOTA_LEFT], vec!["requests", "tokens"]),
+        ("breach", vec![metric::CONTRACT_BREACHES], Breach::WORDS.into()),
         ("role", vec![metric::SPEND_MICROS], Role::ALL.map(Role::as_str).into()),
         ("basis", vec![metric::SPEND_MICROS], Basis::ALL.map(Basis::as_str).into()),
     ]

@@ -50,19 +50,31 @@ where
         self.family.clone()
     }
 
+    /// Takes the series of these labels away: what it said is not known any more.
+    pub(super) fn forget(&self, labels: &[(&'static str, &str)]) {
+        if self.family.remove(&owned(labels)) {
+            self.series.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// The series of these labels.
     pub(super) fn with(&self, labels: &[(&'static str, &str)]) -> M {
-        let labels: Labels = labels.iter().map(|(name, text)| (*name, Arc::from(*text))).collect();
+        let labels = owned(labels);
         if let Some(known) = self.family.get(&labels) {
             return known.clone();
         }
-        if self.series.fetch_add(1, Ordering::Relaxed) < MAX_SERIES {
+        let more = |series| (series < MAX_SERIES).then_some(series + 1);
+        if self.series.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok() {
             self.family.get_or_create_owned(&labels)
         } else {
             let rest: Labels = labels.into_iter().map(|(name, _)| (name, Arc::from(OTHER))).collect();
             self.family.get_or_create_owned(&rest)
         }
     }
+}
+
+fn owned(labels: &[(&'static str, &str)]) -> Labels {
+    labels.iter().map(|(name, text)| (*name, Arc::from(*text))).collect()
 }
 
 /// Handles over a closed list, each resolved when it is first used, so that what never happens makes no series.
@@ -95,5 +107,13 @@ mod tests {
         }
         assert_eq!(family.with(&[("route", OTHER)]).get(), 5);
         assert_eq!(family.with(&[("route", "7")]).get(), 1);
+        for _ in 0..2 {
+            family.forget(&[("route", "7")]);
+        }
+        // Its place, and no more, is free again.
+        family.with(&[("route", "new")]).inc();
+        assert_eq!(family.with(&[("route", "new")]).get(), 1);
+        family.with(&[("route", "newer")]).inc();
+        assert_eq!(family.with(&[("route", OTHER)]).get(), 6);
     }
 }

@@ -15,6 +15,7 @@ use hedgerow_policy::{
     breaker::State,
     gate::Reason,
     ledger::{Basis, Cost, Kind, Role},
+    quota,
 };
 use prometheus_client::{
     encoding::text,
@@ -26,7 +27,10 @@ use super::{
     catalog,
     family::{Bounded, Slots},
 };
-use crate::settle::record::{Outcome, StatusClass};
+use crate::{
+    settle::record::{Outcome, StatusClass},
+    wire::contract::Breach,
+};
 
 /// Counts events.
 pub type Counter = counter::Counter;
@@ -96,6 +100,8 @@ pub struct Metrics {
     hedges: Bounded<Counter>,
     suppressed: Bounded<Counter>,
     actions: Bounded<Counter>,
+    breaches: Bounded<Counter>,
+    quota_left: Bounded<Gauge>,
     spend: Arc<Slots<Money, { ROLES * BASES }>>,
     /// Configurations refused.
     pub config_rejected: Counter,
@@ -127,6 +133,8 @@ impl Metrics {
         let hedges = family(own, metric::HEDGES, Counter::default);
         let suppressed = family(own, metric::HEDGE_SUPPRESSED, Counter::default);
         let actions = family(own, metric::ACTIONS, Counter::default);
+        let breaches = family(own, metric::CONTRACT_BREACHES, Counter::default);
+        let quota_left = family(own, metric::QUOTA_LEFT, Gauge::default);
         let spend: Bounded<Money> = family(own, metric::SPEND_MICROS, Money::default);
         let config_rejected = single(own, metric::CONFIG_REJECTED);
         let certificate_unusable = single(own, metric::CERTIFICATE_UNUSABLE);
@@ -152,6 +160,8 @@ impl Metrics {
             hedges,
             suppressed,
             actions,
+            breaches,
+            quota_left,
             spend,
             config_rejected,
             certificate_unusable,
@@ -180,6 +190,9 @@ impl Metrics {
         });
         let gauge = |state: State| self.breaker.with(&[("route", route), ("state", state.as_str())]);
         RouteMetrics {
+            route: Arc::from(route),
+            breaches: self.breaches.clone(),
+            quota_left: self.quota_left.clone(),
             in_flight: self.attempts_in_flight.with(&[("route", route)]),
             attempts,
             breaker: State::ALL.map(|state| (state, gauge(state))),
@@ -252,6 +265,9 @@ impl Metrics {
 pub struct RouteMetrics {
     /// Attempts in flight.
     pub in_flight: Gauge,
+    route: Arc<str>,
+    breaches: Bounded<Counter>,
+    quota_left: Bounded<Gauge>,
     attempts: Arc<Slots<Counter, { KINDS * OUTCOMES }>>,
     breaker: [(State, Gauge); State::ALL.len()],
 }
@@ -261,6 +277,24 @@ impl RouteMetrics {
     pub fn attempt(&self, kind: Kind, outcome: Outcome) {
         let kind = Kind::ALL.iter().position(|known| *known == kind).unwrap_or_default();
         self.attempts.get(kind * OUTCOMES + outcome as usize).inc();
+    }
+
+    /// Counts an answer that broke its contract: rare, so its series is looked up each time.
+    pub fn breach(&self, breach: &Breach) {
+        self.breaches.with(&[("route", &self.route), ("breach", breach.word())]).inc();
+    }
+
+    /// Shows what is left of the provider's limits for a model; what nobody knows is not shown.
+    pub fn quota(&self, model: &str, left: &quota::Report) {
+        for (unit, left) in [("requests", left.requests), ("tokens", left.tokens)] {
+            let labels = [("route", &*self.route), ("gen_ai_request_model", model), ("unit", unit)];
+            match left {
+                Some(told) => {
+                    self.quota_left.with(&labels).set(i64::try_from(told.left).unwrap_or(i64::MAX));
+                }
+                None => self.quota_left.forget(&labels),
+            }
+        }
     }
 
     /// Shows the state that the breaker is in.
@@ -372,6 +406,9 @@ mod tests {
         route.attempt(Kind::Hedge, Outcome::Won);
         route.in_flight.inc();
         route.breaker(State::Open);
+        route.breach(&Breach::Missing("/city".into()));
+        let left = quota::Left { limit: 500, left: 60, reset: std::time::Duration::from_secs(30) };
+        route.quota("gpt", &quota::Report { requests: Some(left), tokens: None });
         let model = metrics.model("openai-eu", "gpt");
         model.first_token.observe(0.3);
         model.output_tokens.observe(12.0);
@@ -402,6 +439,8 @@ mod tests {
             r#"hedgerow_user_actions_total{cohort="chat",lane="interactive",status_class="success"} 1"#,
             r#"hedgerow_budget_tokens{model="gpt"} 4.5"#,
             r#"hedgerow_spend_micros_total{role="loser",basis="lowerBound"} 2"#,
+            r#"hedgerow_quota_left{route="openai-eu",gen_ai_request_model="gpt",unit="requests"} 60"#,
+            r#"hedgerow_contract_breaches_total{route="openai-eu",breach="pointer"} 1"#,
             "hedgerow_config_rejected_total 0",
             "hedgerow_records_dropped_total 0",
             "hedgerow_spans_dropped_total 0",

@@ -4,7 +4,7 @@
 mod authority;
 mod distance;
 mod encrypted;
-mod finish_reason;
+
 mod half_bodies;
 mod idle_race;
 mod lane_records;
@@ -16,6 +16,7 @@ mod proxied;
 mod resumption;
 mod stalled;
 mod stored;
+mod stream_contract;
 mod traffic_port;
 mod unasked_stream;
 mod unread;

@@ -219,6 +219,7 @@ fn route_status_of(
         blocked: String::new(),
         outcomes: BTreeMap::new(),
         first_token: Vec::new(),
+        quotas: Vec::new(),
     };
     let mut credentials = vec![CredentialState {
         secret: "keys".into(),

@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use hedgerow_gateway::wire::{
+    contract::Spoken,
     dialect::Operation,
     sse::Framer,
     token::{Signal, StreamReader},
@@ -13,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|stream: &[u8]| {
     for operation in Operation::ALL {
         let mut framer = Framer::new(1 << 16);
-        let mut reader = StreamReader::new(operation);
+        let mut reader = StreamReader::new(operation).keeping_text();
         framer.push(Bytes::copy_from_slice(stream));
         let (mut ended, mut bytes) = (false, 0);
         while let Ok(Some(frame)) = framer.next_frame() {
@@ -28,5 +29,8 @@ fuzz_target!(|stream: &[u8]| {
         // Only a terminal event or the sentinel proves an end.
         assert!(ended || !reader.complete(), "{operation:?} is complete without its end");
         let _ = reader.usage();
+        let kept: usize =
+            reader.spoken().into_iter().flat_map(Spoken::texts).flatten().map(|text| text.len()).sum();
+        assert!(kept <= stream.len(), "more text than bytes");
     }
 });

@@ -1,11 +1,12 @@
-//! What a complete answer must look like to win.
+//! What an answer must look like.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{FinishReason, JsonPointer};
 
-/// What a complete answer must look like to win. For streams it is checked at the end and recorded.
+/// What a complete answer must look like to win. Streams are checked at their end, where their text has
+/// at most 256 KiB, and only counted and recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Contract {
@@ -15,8 +16,8 @@ pub struct Contract {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "set"))]
     pub allowed_finish_reasons: Vec<FinishReason>,
-    /// Whether the answer's text must satisfy the JSON schema of the request: non-streaming, schemas up
-    /// to 64 KiB without remote references. Default: false.
+    /// Whether the answer's text must satisfy the JSON schema of the request: schemas up to 64 KiB without
+    /// remote references. Default: false.
     pub json_schema_from_request: bool,
     /// JSON pointers (RFC 6901) that must exist in the answer's text. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]

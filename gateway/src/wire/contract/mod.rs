@@ -1,13 +1,17 @@
-//! What a policy asks of a whole answer beyond what its dialect promises.
+//! What a policy asks of an answer beyond what its dialect promises.
 //!
 //! Why it exists: an answer that is complete can still be useless to who asked: cut at the token limit, or not of the JSON
-//! schema that the request named. Such an attempt loses, and another may still win.
+//! schema that the request named. A whole answer that is so loses, and another may still win; a stream has been relayed
+//! by the time one can say, so that is counted and written down.
 //!
-//! Inputs: the policy's [`Contract`], the request's schema, a checked answer. Outputs: nothing, or the first [`Breach`].
+//! Inputs: the policy's [`Contract`], the request's schema, a checked answer or what a stream has said. Outputs: nothing,
+//! or the first [`Breach`].
 //! Invariants: a policy that asks for nothing costs nothing; schemas are at most [`SCHEMA_BYTES`] long, refer to nothing
 //! outside themselves, and match patterns in linear time, so that no client can keep the gateway busy; a breach never
 //! quotes the answer. An answer that calls a tool or refuses has no text to be judged yet.
 //! It refuses to judge a request: a schema that cannot be used is the provider's to reject, and checks nothing here.
+
+mod spoken;
 
 use hedgerow_config::cohort::Contract;
 use jsonschema::PatternOptions;
@@ -16,6 +20,8 @@ use serde_json::Value;
 use super::complete::Answer;
 use super::dialect::Operation;
 use super::json;
+
+pub use self::spoken::{KEPT_BYTES, Spoken};
 
 /// Longest schema that is checked, in bytes.
 pub const SCHEMA_BYTES: usize = 64 * 1024;
@@ -38,6 +44,28 @@ pub enum Breach {
     /// Something is missing in its text.
     #[error("the text of the provider's answer has no {0}, which the policy requires")]
     Missing(String),
+}
+
+impl Breach {
+    /// All words of [`word`](Self::word).
+    pub const WORDS: [&'static str; 5] = ["unfinished", "finish_reason", "not_json", "schema", "pointer"];
+
+    /// The word in metrics.
+    pub const fn word(&self) -> &'static str {
+        let number = match self {
+            Self::Unfinished => 0,
+            Self::Finish => 1,
+            Self::NotJson => 2,
+            Self::Schema => 3,
+            Self::Missing(_) => 4,
+        };
+        Self::WORDS[number]
+    }
+}
+
+/// Whether the text of an answer is needed to judge it. `schema` is what [`schema`] found in the request.
+pub fn needs_text(contract: &Contract, schema: Option<&[u8]>) -> bool {
+    !contract.required_json_pointers.is_empty() || (contract.json_schema_from_request && schema.is_some())
 }
 
 /// The schema that a request asks for, as it stands in its body; `None`: it asks for none, or for one that is too long.
@@ -67,27 +95,55 @@ pub fn check(
     if contract.require_finish && !answer.finished {
         return Err(Breach::Unfinished);
     }
-    let allowed = &contract.allowed_finish_reasons;
-    let among = |finish: &[u8]| allowed.iter().any(|reason| reason.as_bytes() == finish);
-    if !allowed.is_empty() && answer.finish.is_some_and(|finish| !among(finish)) {
-        return Err(Breach::Finish);
-    }
-    let schema = schema.filter(|_| contract.json_schema_from_request).and_then(compile);
-    let pointers = &contract.required_json_pointers;
-    if schema.is_none() && pointers.is_empty() {
-        return Ok(());
-    }
+    stopped_as_allowed(contract, answer.finish.unwrap_or_default())?;
+    let Some(demand) = Demand::of(contract, schema) else { return Ok(()) };
     let Ok(body) = serde_json::from_slice::<Value>(body) else { return Err(Breach::NotJson) };
-    for text in texts(operation, &body) {
-        let value: Value = serde_json::from_str(&text).map_err(|_| Breach::NotJson)?;
-        if schema.as_ref().is_some_and(|schema| !schema.is_valid(&value)) {
+    texts(operation, &body).iter().try_for_each(|text| demand.met_by(text))
+}
+
+/// Holds a stream that has ended as its dialect ends one against the policy: why it stopped, and what it said as far as that
+/// was kept.
+pub fn check_stream(
+    contract: &Contract,
+    finish: &[u8],
+    spoken: Option<&Spoken>,
+    schema: Option<&[u8]>,
+) -> Result<(), Breach> {
+    stopped_as_allowed(contract, finish)?;
+    let Some((spoken, demand)) = spoken.zip(Demand::of(contract, schema)) else { return Ok(()) };
+    spoken.texts().try_for_each(|text| demand.met_by(&text.ok_or(Breach::NotJson)?))
+}
+
+/// An answer that does not say why it stopped is none of its business.
+fn stopped_as_allowed(contract: &Contract, finish: &[u8]) -> Result<(), Breach> {
+    let allowed = &contract.allowed_finish_reasons;
+    let fits =
+        finish.is_empty() || allowed.is_empty() || allowed.iter().any(|reason| reason.as_bytes() == finish);
+    if fits { Ok(()) } else { Err(Breach::Finish) }
+}
+
+/// What is asked of the text of an answer.
+struct Demand<'a> {
+    schema: Option<jsonschema::Validator>,
+    pointers: &'a [String],
+}
+
+impl<'a> Demand<'a> {
+    /// `None`: nothing is asked.
+    fn of(contract: &'a Contract, schema: Option<&[u8]>) -> Option<Self> {
+        let schema = schema.filter(|_| contract.json_schema_from_request).and_then(compile);
+        let pointers = contract.required_json_pointers.as_slice();
+        (schema.is_some() || !pointers.is_empty()).then_some(Self { schema, pointers })
+    }
+
+    fn met_by(&self, text: &str) -> Result<(), Breach> {
+        let value: Value = serde_json::from_str(text).map_err(|_| Breach::NotJson)?;
+        if self.schema.as_ref().is_some_and(|schema| !schema.is_valid(&value)) {
             return Err(Breach::Schema);
         }
-        if let Some(missing) = pointers.iter().find(|pointer| value.pointer(pointer).is_none()) {
-            return Err(Breach::Missing(missing.clone()));
-        }
+        let missing = self.pointers.iter().find(|pointer| value.pointer(pointer).is_none());
+        missing.map_or(Ok(()), |missing| Err(Breach::Missing(missing.clone())))
     }
-    Ok(())
 }
 
 /// `None`: the schema is none, or refers to what is not in it.

@@ -164,3 +164,35 @@ fn a_breach_never_quotes_the_answer() {
         judge(&contract(), Operation::ChatCompletions, &chat(&format!(r#"{{"town":"{secret}"}}"#)), SCHEMA);
     assert!(!format!("{} {broken:?}", broken.clone().unwrap_err()).contains(secret));
 }
+
+#[test]
+fn a_stream_is_judged_as_a_whole_answer_with_the_same_text() {
+    let pointers = Contract { required_json_pointers: vec!["/city".into()], ..Contract::default() };
+    let both = Contract { required_json_pointers: vec!["/zip".into()], ..contract() };
+    for contract in [contract(), pointers, both, Contract::default()] {
+        for text in
+            [r#"{"city":"Oslo"}"#, r#"{"town":"Oslo"}"#, "", "Oslo", r#"{"city":"Oslo","zip":1}"#, "{"]
+        {
+            let whole = judge(&contract, Operation::ChatCompletions, &chat(text), SCHEMA);
+            let mut spoken = Spoken::default();
+            let content = Value::from(text);
+            let event = format!(r#"{{"choices":[{{"index":0,"delta":{{"content":{content}}}}}]}}"#);
+            spoken.read(Operation::ChatCompletions, None, event.as_bytes());
+            let streamed = check_stream(&contract, b"stop", Some(&spoken), Some(SCHEMA.as_bytes()));
+            assert_eq!(streamed, whole, "{text} under {contract:?}");
+        }
+    }
+}
+
+#[test]
+fn text_is_kept_only_where_something_is_asked_of_it() {
+    let pointers = Contract { required_json_pointers: vec!["/a".into()], ..Contract::default() };
+    for (contract, schema, wanted) in [
+        (Contract::default(), Some(&b"{}"[..]), false),
+        (contract(), None, false),
+        (contract(), Some(b"{}"), true),
+        (pointers, None, true),
+    ] {
+        assert_eq!(needs_text(&contract, schema), wanted, "{contract:?} {schema:?}");
+    }
+}

@@ -14,6 +14,7 @@ mod chat;
 mod messages;
 mod responses;
 
+use super::contract::Spoken;
 use super::dialect::Operation;
 use super::error_body::{ErrorBody, is_failure};
 use super::splice::UsageAsk;
@@ -67,6 +68,8 @@ pub struct StreamReader {
     finish: FinishReason,
     output_bytes: u64,
     token_frames: u64,
+    /// What it said, where its policy asks for that.
+    spoken: Option<Box<Spoken>>,
 }
 
 impl StreamReader {
@@ -82,7 +85,13 @@ impl StreamReader {
             finish: FinishReason::default(),
             output_bytes: 0,
             token_frames: 0,
+            spoken: None,
         }
+    }
+
+    /// The same, which also keeps what is said, within [`super::contract::KEPT_BYTES`].
+    pub fn keeping_text(self) -> Self {
+        Self { spoken: Some(Box::default()), ..self }
     }
 
     /// Reads the next frame.
@@ -104,6 +113,9 @@ impl StreamReader {
         };
         self.spoiled |= matches!(signal, Signal::Error(_));
         self.token_frames += u64::from(matches!(signal, Signal::Token { .. }));
+        if let Some(spoken) = self.spoken.as_mut() {
+            spoken.read(self.operation, frame.event(), data);
+        }
         signal
     }
 
@@ -144,6 +156,11 @@ impl StreamReader {
     /// Why the first choice that stopped did so, in the provider's word; empty before that.
     pub fn finish_reason(&self) -> &[u8] {
         self.finish.as_bytes()
+    }
+
+    /// What it said, if that is kept.
+    pub fn spoken(&self) -> Option<&Spoken> {
+        self.spoken.as_deref()
     }
 
     /// The usage told so far.
