@@ -1,7 +1,9 @@
 //! Answers: the winner's, a failure's, and those that the gateway makes itself.
 //!
-//! Every answer carries `x-request-id`; answers of user actions also carry what Hedgerow did (`x-hedgerow-*`). Upstream
-//! headers are filtered; only the winner's are ever shown.
+//! Every answer carries `x-request-id`. Answers to requests for a generation, refusals too, also carry what Hedgerow did:
+//! `x-hedgerow-action`, `-attempts` and `-hedged` always, `-lane` and `-cohort` once they are known, `-route` when a provider
+//! has answered, `-hedge-reason` when something was sent, no hedge was, and why is known. Upstream headers are filtered; only
+//! the winner's are ever shown.
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,13 +42,27 @@ pub fn error(told: ErrorAnswer, dialect: Dialect) -> Response {
 }
 
 /// A refusal that reads the rest of the client's body before it ends.
-pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body, drains: bool) -> Response {
-    if !drains {
-        return error(told, dialect);
-    }
+pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body) -> Response {
     let told = identified(told);
     let answer = Body::new(Draining::new(body, told.body(dialect)));
     finish(told.status, told.headers(), told.request_id.as_deref(), answer)
+}
+
+/// What Hedgerow did for a request for a generation that was refused before it was planned: nothing. `action` is the id that
+/// it would have had.
+pub fn unplanned(mut refused: Response, action: &str) -> Response {
+    let out = refused.headers_mut();
+    insert(out, "x-hedgerow-action", action);
+    insert(out, "x-hedgerow-attempts", "0");
+    insert(out, "x-hedgerow-hedged", "false");
+    refused
+}
+
+/// An answer that no provider was asked for.
+pub fn own(body: String) -> Response {
+    let mut out = HeaderMap::with_capacity(4);
+    out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    finish(StatusCode::OK, out, Some(&id("req_", fastrand::u128(..))), Body::from(body))
 }
 
 /// A user action that its lane refused.
@@ -54,12 +70,7 @@ pub fn shed(told: &ErrorAnswer, action: &Action) -> Response {
     let (request, dialect) = (&action.request, action.dialect());
     note(action, told.status, StatusClass::Shed, Scope::Pushback, told.kind.as_str());
     let mut out = told.headers();
-    insert(&mut out, "x-hedgerow-lane", &request.lane.config.name);
-    insert(&mut out, "x-hedgerow-action", &request.id);
-    insert(&mut out, "x-hedgerow-attempts", "0");
-    if let Some(cohort) = &request.cohort {
-        insert(&mut out, "x-hedgerow-cohort", &cohort.config.name);
-    }
+    describe(action, &mut out);
     finish(told.status, out, Some(&request.request_id), Body::from(told.body(dialect)))
 }
 

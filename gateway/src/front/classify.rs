@@ -71,11 +71,11 @@ pub fn id(prefix: &str, number: u128) -> String {
     text
 }
 
-/// Scans a body and finds out what it is.
+/// Scans a body and finds out what it is. The texts of `ids` go with the request.
 pub fn classify(
     snapshot: &Snapshot,
     arrival: &Arrival,
-    ids: Ids,
+    ids: &mut Ids,
     tenant: String,
     document: &Document,
     arrived: Moment,
@@ -115,9 +115,9 @@ pub fn classify(
     // The one pass over the prompt's head; affinity and fingerprint are both made of it.
     let head = snapshot.key.hash(scan.prompt_head(body));
     let request = Request {
-        id: ids.action,
+        id: std::mem::take(&mut ids.action),
         draw: ids.draw,
-        request_id: ids.request,
+        request_id: std::mem::take(&mut ids.request),
         operation,
         stream,
         affinity: affinity(snapshot, &scan, body, listing, &tenant, head),
@@ -125,7 +125,7 @@ pub fn classify(
         listing: Arc::clone(listing),
         model,
         tenant,
-        schema: schema(snapshot, cohort.as_deref(), operation, stream, document),
+        schema: schema(snapshot, cohort.as_deref(), operation, document),
         cohort,
         lane,
         eligibility,
@@ -150,15 +150,14 @@ fn found(document: &Document) -> Result<Scan, scan::ScanError> {
     })
 }
 
-/// The schema that a whole answer is held against, where the policy wants that.
+/// The schema that an answer is held against, where the policy wants that.
 fn schema(
     snapshot: &Snapshot,
     cohort: Option<&CohortRuntime>,
     operation: Operation,
-    stream: bool,
     document: &Document,
 ) -> Option<Box<[u8]>> {
-    if stream || !snapshot.terms(cohort).contract.json_schema_from_request {
+    if !snapshot.terms(cohort).contract.json_schema_from_request {
         return None;
     }
     if document.is_cut() {

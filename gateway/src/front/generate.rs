@@ -19,7 +19,7 @@ use crate::{
     runtime::{Runtime, lane::LanePermit},
     wire::{
         answer::{ErrorAnswer, Kind},
-        dialect::Operation,
+        dialect::{Dialect, Operation},
     },
 };
 
@@ -41,30 +41,29 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
         let told = ErrorAnswer::new(Kind::NoRoute, "the gateway has no configuration yet: try again")
             .with_retry_after(Duration::from_secs(1))
             .with_should_retry(true);
-        return answer::refusal(told, dialect, body, true);
+        return answer::refusal(told, dialect, body);
     };
-    let ids = Ids::new(&arrival.head.headers, &snapshot);
+    let mut ids = Ids::new(&arrival.head.headers, &snapshot);
     // The client waits for 100 before it sends its body, so there is nothing to drain.
-    let drains = !arrival.head.headers.contains_key(header::EXPECT);
+    let sent = |body| Some(body).filter(|_| !arrival.head.headers.contains_key(header::EXPECT));
     let mut entry = match gate1::enter(&runtime, &snapshot, &arrival.head.headers) {
         Ok(entry) => entry,
-        Err(told) => return answer::refusal(told.with_request_id(ids.request), dialect, body, drains),
+        Err(told) => return refuse(told, dialect, &ids, sent(body)),
     };
     let read = body::read(body, entry.content_length, &mut entry.buffered, &runtime, &snapshot).await;
     let document = match read {
         Ok(document) => document,
-        Err((told, rest)) => return answer::refusal(told.with_request_id(ids.request), dialect, rest, true),
+        Err((told, rest)) => return refuse(told, dialect, &ids, Some(rest)),
     };
     entry.buffered.shrink_to(document.len() as u64);
     let in_flight = match gate1::place(&runtime, &snapshot) {
         Ok(place) => place,
-        Err(told) => return answer::error(told.with_request_id(ids.request), dialect),
+        Err(told) => return refuse(told, dialect, &ids, None),
     };
-    let request_id = ids.request.clone();
-    let classified = classify::classify(&snapshot, &arrival, ids, entry.tenant, &document, arrived);
+    let classified = classify::classify(&snapshot, &arrival, &mut ids, entry.tenant, &document, arrived);
     let (request, scan) = match classified {
         Ok(classified) => classified,
-        Err(told) => return answer::error(told.with_request_id(request_id), dialect),
+        Err(told) => return refuse(told, dialect, &ids, None),
     };
     let action = Action::new(runtime, snapshot, request);
     let permit = match gate2(&action).await {
@@ -74,6 +73,16 @@ pub async fn generate(runtime: Arc<Runtime>, arrival: Arrival, body: Body) -> Re
     let permits = ActionPermits { lane: permit, in_flight, buffered: Some(entry.buffered) };
     let prepared = Prepared { body: document, scan, headers: arrival.head.headers };
     run(&action, prepared, permits).await
+}
+
+/// Refuses a request before it is planned; the `rest` of a body that is still coming is read away.
+fn refuse(told: ErrorAnswer, dialect: Dialect, ids: &Ids, rest: Option<Body>) -> Response {
+    let told = told.with_request_id(ids.request.as_str());
+    let refused = match rest {
+        Some(body) => answer::refusal(told, dialect, body),
+        None => answer::error(told, dialect),
+    };
+    answer::unplanned(refused, &ids.action)
 }
 
 /// Gate 2: the lane. One permit per user action; an admitted original deposits to its budget. Who leaves while it waits is

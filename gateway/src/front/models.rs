@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::{body::Body, response::Response};
-use http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::answer;
@@ -38,7 +38,7 @@ pub fn list(runtime: &Runtime, client: &HeaderMap) -> Response {
             "last_id": names.last().map(|listing| &listing.name),
         }),
     };
-    answered(&body)
+    answer::own(body.to_string())
 }
 
 /// One model.
@@ -48,7 +48,7 @@ pub fn show(runtime: &Runtime, client: &HeaderMap, id: &str) -> Response {
         Err(refused) => return *refused,
     };
     match snapshot.listings.get(id).filter(|listing| listed(listing, dialect)) {
-        Some(listing) => answered(&entry(&snapshot, &listing.name, dialect)),
+        Some(listing) => answer::own(entry(&snapshot, &listing.name, dialect).to_string()),
         None => answer::error(ErrorAnswer::model_not_found(id), dialect),
     }
 }
@@ -86,10 +86,4 @@ fn entry(snapshot: &Snapshot, name: &str, dialect: Dialect) -> Value {
             json!({ "type": "model", "id": name, "display_name": name, "created_at": at })
         }
     }
-}
-
-fn answered(body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }
