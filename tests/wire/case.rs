@@ -27,6 +27,9 @@ pub struct Case {
     /// Merged into the settings of the configuration.
     #[serde(default)]
     pub settings: Value,
+    /// Lanes of the configuration; `null` = the built-in one.
+    #[serde(default)]
+    pub lanes: Value,
     /// Hedge after so many milliseconds.
     pub hedge_ms: Option<u64>,
     /// What must be seen.
@@ -38,7 +41,7 @@ fn ours() -> String {
 }
 
 /// A request of the client.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
     /// Path.
@@ -53,6 +56,10 @@ pub struct Request {
     pub leave_after: Option<String>,
     /// Hang up this many milliseconds after asking.
     pub leave_ms: Option<u64>,
+    /// So many more letters in the prompt.
+    pub pad: usize,
+    /// So many others ask the same before, and wait for their answers until this one is there.
+    pub beside: usize,
     /// Ask so often, one after the other; the last answer counts.
     pub times: usize,
 }
@@ -66,6 +73,8 @@ impl Default for Request {
             headers: BTreeMap::new(),
             leave_after: None,
             leave_ms: None,
+            pad: 0,
+            beside: 0,
             times: 1,
         }
     }
@@ -149,6 +158,10 @@ pub struct Expect {
     pub aborted: bool,
     /// Headers at the client; an empty value means absent.
     pub headers: BTreeMap<String, String>,
+    /// All `x-hedgerow-*` headers at the client, without their prefix; `*` is an id of ours.
+    pub hedgerow: Option<BTreeMap<String, String>>,
+    /// The request was no HTTP, so the answer comes from the parser and has no headers of ours.
+    pub bare: bool,
     /// Requests that each provider saw; routes that are not named were never asked.
     pub attempts: BTreeMap<String, usize>,
     /// Providers that saw the gateway hang up before they had finished.
@@ -173,6 +186,8 @@ impl Default for Expect {
             lacks: Vec::new(),
             aborted: false,
             headers: BTreeMap::new(),
+            hedgerow: None,
+            bare: false,
             attempts: BTreeMap::new(),
             hung_up: Vec::new(),
             metrics: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, io, net::SocketAddr, time::Duration};
 
+use hedgerow_tests::canary::{CLIENT_KEY, PROMPT, USER};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -46,11 +47,15 @@ pub async fn ask(address: SocketAddr, request: &Request) -> io::Result<Answer> {
 }
 
 fn bytes(request: &Request) -> Vec<u8> {
-    let mut body =
-        json!({ "model": "m", "max_tokens": 64, "messages": [{ "role": "user", "content": "hi" }] });
-    if request.path.ends_with("/responses") {
-        body = json!({ "model": "m", "store": false, "input": "hi" });
-    }
+    let prompt = format!("{PROMPT}{}", "x".repeat(request.pad));
+    let messages = json!([{ "role": "user", "content": prompt }]);
+    let mut body = if request.path.ends_with("/responses") {
+        json!({ "model": "m", "store": false, "input": prompt, "user": USER })
+    } else if request.path.contains("messages") {
+        json!({ "model": "m", "max_tokens": 64, "messages": messages, "metadata": { "user_id": USER } })
+    } else {
+        json!({ "model": "m", "max_tokens": 64, "messages": messages, "user": USER })
+    };
     if request.stream {
         body["stream"] = Value::Bool(true);
     }
@@ -61,6 +66,14 @@ fn bytes(request: &Request) -> Vec<u8> {
         request.path,
         body.len()
     );
+    let planted = [
+        ("authorization", format!("Bearer {CLIENT_KEY}")),
+        ("cookie", USER.to_owned()),
+        ("x-end-user", USER.to_owned()),
+    ];
+    for (name, value) in planted.iter().filter(|(name, _)| !request.headers.contains_key(*name)) {
+        write!(head, "{name}: {value}\r\n").unwrap();
+    }
     for (name, value) in &request.headers {
         write!(head, "{name}: {value}\r\n").unwrap();
     }

@@ -7,10 +7,23 @@ use hedgerow_gateway::{
     app::{App, Options, Running},
     drain::Haste,
 };
+use hedgerow_tests::canary::{self, ROUTE_KEY};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::{case::Case, provider::Provider};
+use crate::{
+    case::Case,
+    provider::Provider,
+    told::{self, Records},
+};
+
+/// What a gateway has left behind.
+pub struct Left {
+    /// Where it told a planted word.
+    pub leaks: Vec<String>,
+    /// Its records.
+    pub records: String,
+}
 
 /// A gateway with its own ports and its own directory.
 pub struct Gateway {
@@ -18,31 +31,44 @@ pub struct Gateway {
     pub address: SocketAddr,
     admin: SocketAddr,
     running: Running,
+    records: Records,
     _directory: tempfile::TempDir,
 }
 
 impl Gateway {
     /// Starts a gateway with one route per provider, in tiers by name.
     pub async fn start(case: &Case, providers: &BTreeMap<String, Provider>) -> Self {
+        told::listen();
         let directory = tempfile::tempdir().expect("a directory");
+        let secret = directory.path().join("secrets/routes");
+        std::fs::create_dir_all(&secret).expect("a directory");
+        std::fs::write(secret.join("key"), ROUTE_KEY).expect("a file");
         let config = configuration(case, providers);
         std::fs::write(directory.path().join("gateway.json"), config.to_string()).expect("a file");
-        let running = App::start(Options::local(directory.path().to_owned())).await.expect("a gateway");
+        let options = Options { records: true, ..Options::local(directory.path().to_owned()) };
+        let records = Records::default();
+        let running = App::start_with(options, records.clone()).await.expect("a gateway");
         tokio::time::timeout(Duration::from_secs(5), running.ready())
             .await
             .unwrap_or_else(|_| panic!("{}: the configuration was not taken: {config:#}", case.id));
         let (address, admin) = (running.address, running.admin_address);
-        Self { address, admin, running, _directory: directory }
+        Self { address, admin, running, records, _directory: directory }
     }
 
     /// Samples of `/metrics`, one per line.
     pub async fn metrics(&self) -> Vec<String> {
+        let text = self.admin("/metrics").await;
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    }
+
+    /// An answer of the admin port.
+    async fn admin(&self, path: &str) -> String {
         let mut stream = tokio::net::TcpStream::connect(self.admin).await.expect("the admin port");
-        let request = b"GET /metrics HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
-        stream.write_all(request).await.expect("a request");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.expect("a request");
         let mut text = String::new();
         stream.read_to_string(&mut text).await.expect("an answer");
-        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+        text
     }
 
     /// What is in flight; empty when nothing is.
@@ -56,9 +82,22 @@ impl Gateway {
         lines
     }
 
-    /// Stops it.
+    /// Stops it; it must have told nothing.
     pub async fn stop(self) {
+        let leaks = self.end().await.leaks;
+        assert!(leaks.is_empty(), "{}", leaks.join("\n"));
+    }
+
+    /// Stops it, and looks through all that it told.
+    pub async fn end(self) -> Left {
+        let (metrics, state) = (self.admin("/metrics").await, self.admin("/state").await);
         self.running.shutdown(Haste::Now).await;
+        let records = self.records.text();
+        let places =
+            [("/metrics", &metrics), ("/state", &state), ("a record", &records), ("the log", &told::log())];
+        let leaks = places.iter().filter_map(|(place, text)| canary::told(place, text)).collect();
+        assert!(metrics.contains("# EOF") && state.contains("\"digest\""), "not read to their ends");
+        Left { leaks, records }
     }
 }
 
@@ -70,7 +109,8 @@ fn configuration(case: &Case, providers: &BTreeMap<String, Provider>) -> Value {
         .map(|(tier, (name, provider))| {
             let mut route = json!({
                 "name": name, "uid": name, "api": if anthropic { "Anthropic" } else { "OpenAI" },
-                "endpoint": format!("http://{}", provider.address), "auth": { "type": "None" },
+                "endpoint": format!("http://{}", provider.address),
+                "auth": { "type": "Bearer", "secret": { "name": "routes", "key": "key" } },
                 "failureDomain": { "provider": name, "region": "test" }, "quotaGroup": name, "tier": tier,
                 "models": [{ "name": "m", "pricing": { "inputMicrosPerMillion": 1_000_000, "outputMicrosPerMillion": 1_000_000 } }],
                 "rampUp": { "startPercent": 100, "everyMs": 1000 },
@@ -87,7 +127,7 @@ fn configuration(case: &Case, providers: &BTreeMap<String, Provider>) -> Value {
     let cohorts: Vec<Value> = case.hedge_ms.map(cohort).into_iter().collect();
     json!({
         "schema": SCHEMA, "fleet": { "namespace": "test", "name": "default" }, "settings": settings, "routes": routes,
-        "cohorts": cohorts,
+        "cohorts": cohorts, "lanes": case.lanes.as_array().cloned().unwrap_or_default(),
     })
 }
 

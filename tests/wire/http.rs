@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use hedgerow_tests::canary::ANSWER;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -19,13 +20,15 @@ use crate::{
 /// Longest wait for an answer.
 const SOON: Duration = Duration::from_secs(10);
 
-const BODY: &str = r#"{"model":"m","messages":[]}"#;
+const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"zq-prompt-7f31"}]}"#;
 
 /// A gateway before a provider that answers `first`, then `second`.
 async fn stand() -> (Gateway, BTreeMap<String, Provider>) {
     let case: Case = serde_saphyr::from_str("{id: http, about: all, routes: {}, expect: {}}").unwrap();
     let answer = |text: &str| {
-        let body = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#);
+        let body = format!(
+            r#"{{"choices":[{{"message":{{"content":"{ANSWER} {text}"}},"finish_reason":"stop"}}]}}"#
+        );
         vec![Step::Answer(Head { media: "application/json".to_owned(), body, ..Head::default() })]
     };
     let scripts = vec![answer("first"), answer("second")];
@@ -58,6 +61,7 @@ async fn what_is_no_request_is_refused_and_never_reaches_a_provider() {
     let (gateway, providers) = stand().await;
     let chat = "/v1/chat/completions";
     let close = "connection: close\r\n";
+    let sized = |length: &str| format!("POST {chat} HTTP/1.1\r\nhost: test\r\n{length}\r\n\r\n{{}}");
     let encoded = "connection: close\r\ncontent-encoding: gzip\r\n";
     for (what, bytes, wanted) in [
         ("data after the object", post(chat, close, &format!("{BODY}{BODY}")), "HTTP/1.1 400"),
@@ -79,6 +83,25 @@ async fn what_is_no_request_is_refused_and_never_reaches_a_provider() {
             format!("POST {chat} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: gzip\r\n\r\n"),
             "HTTP/1.1 400",
         ),
+        (
+            "a chunk of a size that overflows",
+            format!(
+                "POST {chat} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n{}\r\n",
+                "f".repeat(17)
+            ),
+            "HTTP/1.1 400",
+        ),
+        (
+            "a coding after the chunked one",
+            format!(
+                "POST {chat} HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n"
+            ),
+            "HTTP/1.1 400",
+        ),
+        ("a length with a sign", sized("content-length: +2"), "HTTP/1.1 400"),
+        ("two lengths in one line", sized("content-length: 2, 2"), "HTTP/1.1 400"),
+        ("a blank before the colon", sized("content-length : 2"), "HTTP/1.1 400"),
+        ("a header on two lines", sized("content-length: 2\r\nx-folded: a\r\n b"), "HTTP/1.1 400"),
         (
             "a header without a name",
             format!("POST {chat} HTTP/1.1\r\nhost: test\r\n: x\r\n\r\n"),
@@ -117,5 +140,26 @@ async fn requests_on_one_connection_are_answered_in_their_order() {
     let at = |text: &str| answers.find(text).unwrap_or_else(|| panic!("{text} in {answers:?}"));
     assert!(at("first") < at("second"), "{answers:?}");
     assert_eq!(providers["a"].seen.lock().unwrap().requests.len(), 2);
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn a_length_told_in_both_ways_ends_the_connection_so_that_nothing_hides_behind_it() {
+    let (gateway, providers) = stand().await;
+    let hidden = post("/v1/chat/completions", "", BODY);
+    let (size, length) = (BODY.len(), BODY.len() + 7);
+    for lengths in [
+        format!("content-length: {length}\r\ntransfer-encoding: chunked"),
+        format!("transfer-encoding: chunked\r\ncontent-length: {length}"),
+    ] {
+        let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: test\r\n{lengths}\r\n\r\n");
+        let both = format!("{head}{size:x}\r\n{BODY}\r\n0\r\n\r\n{hidden}");
+        let answers = exchange(&gateway, both.as_bytes(), 2).await;
+        assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers:?}");
+        assert!(answers.contains("connection: close\r\n"), "{answers:?}");
+    }
+    let requests = providers["a"].seen.lock().unwrap().requests.clone();
+    let sent = |request: &String| request.contains(&format!("content-length: {size}\r\n"));
+    assert!(requests.len() == 2 && requests.iter().all(sent), "{requests:?}");
     gateway.stop().await;
 }

@@ -19,15 +19,15 @@ use crate::{
 const STREAMS: [(&str, &str); 3] = [
     (
         "/v1/chat/completions",
-        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n: wait\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"H\u{e9} \u{754c}\u{1f642}\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n: wait\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"zq-answer-52c8 H\u{e9} \u{754c}\u{1f642}\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n",
     ),
     (
         "/v1/responses",
-        "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\nevent: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"H\u{e9}\"}\n\nevent: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":3}}}\n\n",
+        "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\nevent: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"zq-answer-52c8 H\u{e9}\"}\n\nevent: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":3}}}\n\n",
     ),
     (
         "/v1/messages",
-        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"H\u{e9}\"}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":3}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"zq-answer-52c8 H\u{e9}\"}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":3}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     ),
 ];
 /// Cost of each of them in micro-units, at one per token.
@@ -101,10 +101,10 @@ fn chunk(bytes: &[u8]) -> Step {
 }
 
 /// Plays all scripts; every one must arrive whole and be booked exactly.
-async fn all_whole(path: &'static str, scripts: Vec<Vec<Step>>, what: &str) {
+async fn all_whole(path: &'static str, stream: bool, scripts: Vec<Vec<Step>>, what: &str) {
     let count = scripts.len() as u64;
     let bench = Bench::start(path, scripts).await;
-    let request = bench.request();
+    let request = Request { stream, ..bench.request() };
     for turn in 0..count {
         let answer = bench.ask(&request).await;
         let body = String::from_utf8_lossy(&answer.body).into_owned();
@@ -119,7 +119,35 @@ async fn all_whole(path: &'static str, scripts: Vec<Vec<Step>>, what: &str) {
 async fn no_position_of_a_cut_between_two_chunks_changes_an_answer() {
     for (path, stream) in STREAMS {
         let bytes = stream.as_bytes();
-        all_whole(path, (1..bytes.len()).map(|at| cut(bytes, at)).collect(), "cut after byte").await;
+        all_whole(path, true, (1..bytes.len()).map(|at| cut(bytes, at)).collect(), "cut after byte").await;
+    }
+}
+
+/// A whole answer of each dialect.
+const WHOLE: [(&str, &str); 3] = [
+    (
+        "/v1/chat/completions",
+        r#"{"choices":[{"index":0,"message":{"content":"zq-answer-52c8 \"{[é"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+    ),
+    (
+        "/v1/responses",
+        r#"{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"zq-answer-52c8"}]}],"usage":{"input_tokens":9,"output_tokens":3}}"#,
+    ),
+    (
+        "/v1/messages",
+        r#"{"type":"message","content":[{"type":"text","text":"zq-answer-52c8 \\"}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":3}}"#,
+    ),
+];
+
+#[tokio::test]
+async fn no_position_of_a_cut_between_two_chunks_changes_a_whole_answer() {
+    for (path, answer) in WHOLE {
+        let bytes = answer.as_bytes();
+        let script = |at: usize| {
+            let head = Head { media: "application/json".to_owned(), ..Head::default() };
+            vec![Step::Head(head), chunk(&bytes[..at]), chunk(&bytes[at..]), Step::End]
+        };
+        all_whole(path, false, (1..bytes.len()).map(script).collect(), "cut after byte").await;
     }
 }
 
@@ -139,7 +167,7 @@ async fn every_style_of_line_ends_is_read_and_passed_on_as_it_is() {
             let ends = (1..bytes.len()).filter(|at| bytes[at - 1] == b'\r' || bytes[*at] == b'\n' || *at < 4);
             ends.map(|at| cut(bytes, at)).collect::<Vec<_>>()
         });
-        all_whole(path, cuts.collect(), "style").await;
+        all_whole(path, true, cuts.collect(), "style").await;
     }
 }
 
@@ -180,6 +208,51 @@ async fn wherever_usage_stands_streamed_and_whole_cost_the_same() {
     bench.ask(&Request { stream: false, ..bench.request() }).await;
     assert_eq!(bench.booked().await, COST, "whole");
     bench.gateway.stop().await;
+}
+
+#[tokio::test]
+async fn wherever_the_other_dialects_put_usage_it_is_booked_once() {
+    let start = |usage: &str| format!(r#"data: {{"type":"message_start","message":{{"id":"x"{usage}}}}}"#);
+    let delta = |usage: &str| {
+        format!(r#"data: {{"type":"message_delta","delta":{{"stop_reason":"end_turn"}}{usage}}}"#)
+    };
+    let token =
+        r#"data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"zq-answer-52c8"}}"#;
+    let stop = r#"data: {"type":"message_stop"}"#;
+    let messages = [
+        [start(r#","usage":{"input_tokens":9,"output_tokens":1}"#), delta(r#","usage":{"output_tokens":3}"#)],
+        [
+            start(r#","usage":{"input_tokens":9,"output_tokens":3}"#),
+            delta(r#","usage":{"input_tokens":9,"output_tokens":3}"#),
+        ],
+        [start(""), delta(r#","usage":{"input_tokens":9,"output_tokens":3}"#)],
+        [start(r#","usage":{"input_tokens":9,"output_tokens":3}"#), delta("")],
+        // Parts of the end that are zero say nothing.
+        [
+            start(r#","usage":{"input_tokens":9,"output_tokens":1}"#),
+            delta(r#","usage":{"input_tokens":0,"output_tokens":3}"#),
+        ],
+    ];
+    let said = r#"data: {"type":"response.output_text.delta","delta":"zq-answer-52c8"}"#;
+    let usage = r#""usage":{"input_tokens":9,"output_tokens":3}"#;
+    let responses = [
+        format!(r#"data: {{"type":"response.completed","response":{{{usage}}}}}"#),
+        format!(
+            r#"data: {{"response":{{"output":[],{usage},"status":"completed"}},"type":"response.completed"}}"#
+        ),
+        format!(r#"data: {{"type":"response.incomplete","response":{{"status":"incomplete",{usage}}}}}"#),
+        format!("event: response.completed\ndata: {{\"response\":{{{usage}}}}}"),
+    ];
+    let script = |frames: Vec<&str>| {
+        vec![Step::Head(Head::default()), Step::Send(frames.join("\n\n") + "\n\n"), Step::End]
+    };
+    let scripts = messages
+        .iter()
+        .map(|[start, delta]| script(vec![start.as_str(), token, delta.as_str(), stop]))
+        .collect();
+    all_whole("/v1/messages", true, scripts, "place").await;
+    let scripts = responses.iter().map(|end| script(vec![said, end.as_str()])).collect();
+    all_whole("/v1/responses", true, scripts, "place").await;
 }
 
 /// What is wrong with an answer that its provider broke off, if anything.
@@ -234,4 +307,45 @@ async fn a_client_that_leaves_at_any_moment_leaves_nothing_behind() {
         assert!(booked.is_multiple_of(COST), "{path}: {booked} micro-units are no whole answers");
         bench.gateway.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_a_race_at_any_moment_leaves_nothing_behind() {
+    let (path, stream) = STREAMS[0];
+    let text = format!(
+        "{{id: race, about: all, hedge_ms: 10, request: {{path: {path}}}, routes: {{}}, expect: {{}}}}"
+    );
+    let case: Case = serde_saphyr::from_str(&text).unwrap();
+    // Silent, then both speak at once, so that some leave in the moment in which one of them wins.
+    let mut script = vec![Step::Ms(25), Step::Head(Head::default())];
+    for frame in stream.split_inclusive("\n\n") {
+        script.extend([Step::Send(frame.to_owned()), Step::Ms(2)]);
+    }
+    script.push(Step::End);
+    let moments = 60;
+    let mut providers = BTreeMap::new();
+    for name in ["a", "b"] {
+        providers.insert(name.to_owned(), Provider::start(vec![script.clone(); moments]).await);
+    }
+    let gateway = Gateway::start(&case, &providers).await;
+    for moment in 0..moments as u64 {
+        let request = Request { path: path.to_owned(), leave_ms: Some(moment), ..Request::default() };
+        client::ask(gateway.address, &request).await.unwrap();
+    }
+    let idle = async {
+        while !gateway.in_flight().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(SOON, idle).await.expect("nothing in flight");
+    let seen: usize = providers.values().map(|provider| provider.seen.lock().unwrap().requests.len()).sum();
+    let booked: f64 = gateway
+        .metrics()
+        .await
+        .iter()
+        .filter(|line| line.starts_with("hedgerow_attempts_total{") && !line.contains("\"withdrawn\""))
+        .map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
+        .sum();
+    assert!(booked as usize >= seen && seen > moments, "{booked} booked, {seen} seen");
+    gateway.stop().await;
 }

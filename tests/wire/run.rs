@@ -1,13 +1,18 @@
 //! Plays a case and says what differs.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use serde::Deserialize;
+use hedgerow_tests::canary::{ANSWER, PROMPT, ROUTE_KEY, USER, WORDS};
+use tokio::task::JoinSet;
 
 use crate::{
     case::{Case, Expect},
     client::{self, Answer},
     gateway::Gateway,
+    plant,
     provider::{Provider, find},
 };
 
@@ -16,11 +21,14 @@ const SETTLE: Duration = Duration::from_secs(3);
 
 /// Runs all cases of a group and fails with all differences.
 pub async fn group(name: &str, text: &str) {
-    let cases: Vec<Case> =
+    let mut cases: Vec<Case> =
         serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{name}.yaml: {error}"));
-    let mut differences = Vec::new();
-    for case in &cases {
-        let found = run(case).await;
+    let (mut differences, mut planted, mut recorded) = (Vec::new(), BTreeSet::new(), 0);
+    for case in &mut cases {
+        plant::case(case);
+        let Played { differences: found, planted: seen, records } = run(case).await;
+        planted.extend(seen);
+        recorded += records;
         println!(
             "{} {} {} ({})",
             if found.is_empty() { "ok  " } else { "FAIL" },
@@ -30,37 +38,34 @@ pub async fn group(name: &str, text: &str) {
         );
         differences.extend(found.into_iter().map(|what| format!("{}: {what}", case.id)));
     }
+    println!("{name}: {} cases", cases.len());
     assert!(!cases.is_empty(), "{name}.yaml holds no case");
     assert!(differences.is_empty(), "\n{}", differences.join("\n"));
-}
-
-/// A row that nothing can be played for yet.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Waiting {
-    id: String,
-    report: String,
-    why: String,
-}
-
-/// Names the rows that wait, so that nobody takes them for passed.
-pub fn waiting(text: &str) {
-    let rows: Vec<Waiting> =
-        serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("waiting.yaml: {error}"));
-    for row in &rows {
-        println!("wait {} {} ({})", row.id, row.why, row.report);
-        assert!(!row.why.is_empty(), "{} does not say what it waits for", row.id);
+    // What was never there, or never written, could not be told.
+    for word in [PROMPT, ANSWER, ROUTE_KEY, USER] {
+        assert!(planted.contains(word), "{name}: {word} never came through");
     }
+    assert!(recorded > 0, "{name}: no record was written");
 }
 
-/// Runs one case; the differences from what it expects.
-async fn run(case: &Case) -> Vec<String> {
+/// What came of a case.
+struct Played {
+    differences: Vec<String>,
+    /// Planted words that came through.
+    planted: BTreeSet<&'static str>,
+    /// Records written.
+    records: usize,
+}
+
+/// Runs one case.
+async fn run(case: &Case) -> Played {
     let mut providers = BTreeMap::new();
     for (name, scripts) in &case.routes {
         providers.insert(name.clone(), Provider::start(scripts.clone()).await);
     }
     let gateway = Gateway::start(case, &providers).await;
     let mut differences = Vec::new();
+    let beside = beside(case, &gateway, &providers, &mut differences).await;
     for turn in 1..=case.request.times {
         match client::ask(gateway.address, &case.request).await {
             Ok(answer) if turn == case.request.times => {
@@ -70,11 +75,53 @@ async fn run(case: &Case) -> Vec<String> {
             Err(error) => differences.push(format!("the client failed: {error}")),
         }
     }
+    drop(beside);
     settle(case, &gateway, &providers, &mut differences).await;
     check_providers(&case.expect, &providers, &mut differences);
     differences.extend(metrics(&case.expect, &gateway).await);
-    gateway.stop().await;
-    differences
+    let left = gateway.end().await;
+    differences.extend(left.leaks);
+    Played { differences, planted: planted(&providers), records: left.records.lines().count() }
+}
+
+/// Lets others ask first, and waits until the providers have seen them. They leave when the set is dropped.
+async fn beside(
+    case: &Case,
+    gateway: &Gateway,
+    providers: &BTreeMap<String, Provider>,
+    differences: &mut Vec<String>,
+) -> JoinSet<()> {
+    let mut asking = JoinSet::new();
+    for _ in 0..case.request.beside {
+        let (address, request) = (gateway.address, case.request.clone());
+        asking.spawn(async move {
+            // Whether and how they are answered is not what the case is about.
+            let _ = client::ask(address, &request).await;
+        });
+    }
+    let seen =
+        || providers.values().map(|provider| provider.seen.lock().unwrap().requests.len()).sum::<usize>();
+    let all = async {
+        while seen() < case.request.beside {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    if tokio::time::timeout(SETTLE, all).await.is_err() {
+        differences.push(format!("of {} who asked before, {} came through", case.request.beside, seen()));
+    }
+    asking
+}
+
+/// Planted words in what the providers received and sent.
+fn planted(providers: &BTreeMap<String, Provider>) -> BTreeSet<&'static str> {
+    let mut words = BTreeSet::new();
+    for provider in providers.values() {
+        let seen = provider.seen.lock().unwrap();
+        let sent = String::from_utf8_lossy(&seen.sent);
+        let there = |word: &&str| sent.contains(word) || seen.requests.iter().any(|text| text.contains(word));
+        words.extend(WORDS.into_iter().filter(|word| there(word)));
+    }
+    words
 }
 
 /// Waits for what follows an answer.
@@ -129,12 +176,37 @@ fn check_answer(
     for part in expect.lacks.iter().filter(|part| body.contains(part.as_str())) {
         differs(format!("{part:?} must not be there"));
     }
+    headers_of_ours(expect, answer).into_iter().for_each(&mut differs);
     for (name, wanted) in &expect.headers {
         let found = answer.headers.get(name).map_or("", String::as_str);
         if found != wanted {
             differs(format!("header {name}: {found:?} instead of {wanted:?}"));
         }
     }
+}
+
+/// The request id that every answer has, and what Hedgerow says of itself.
+fn headers_of_ours(expect: &Expect, answer: &Answer) -> Vec<String> {
+    let mut differences = Vec::new();
+    let id = answer.headers.get("x-request-id").map_or("", String::as_str);
+    if answer.status != 0 && id.starts_with("req_") == expect.bare {
+        differences.push(format!("request id {id:?}"));
+    }
+    if answer.headers.get("request-id").map_or("", String::as_str) != id {
+        differences.push("another request id for Anthropic's SDKs".to_owned());
+    }
+    let told: BTreeMap<String, String> = answer
+        .headers
+        .iter()
+        .filter_map(|(name, value)| {
+            let value = if value.starts_with("ua_") { "*" } else { value.as_str() };
+            Some((name.strip_prefix("x-hedgerow-")?.to_owned(), value.to_owned()))
+        })
+        .collect();
+    if let Some(wanted) = expect.hedgerow.as_ref().filter(|wanted| **wanted != told) {
+        differences.push(format!("Hedgerow says {told:?} instead of {wanted:?}"));
+    }
+    differences
 }
 
 fn check_providers(expect: &Expect, providers: &BTreeMap<String, Provider>, differences: &mut Vec<String>) {

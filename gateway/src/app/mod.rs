@@ -7,6 +7,7 @@ mod pools;
 mod target;
 
 use std::{
+    io,
     net::SocketAddr,
     path::PathBuf,
     sync::Arc,
@@ -53,7 +54,7 @@ pub struct Options {
     pub reuse_port: bool,
     /// Identity in `/state`.
     pub pod_uid: String,
-    /// Write records to stdout.
+    /// Write records.
     pub records: bool,
     /// Limits of the traffic port.
     pub limits: Limits,
@@ -101,8 +102,19 @@ impl App {
     ///
     /// # Errors
     /// A port is in use, or TLS cannot be set up. A missing or bad configuration is no error: it is waited for.
-    #[expect(clippy::unused_async, reason = "it spawns tasks: only a caller inside a runtime can await it")]
     pub async fn start(options: Options) -> Result<Running, StartError> {
+        Self::start_with(options, io::stdout()).await
+    }
+
+    /// The same; the records go to `sink`, if `options` ask for them.
+    ///
+    /// # Errors
+    /// As [`App::start`].
+    #[expect(clippy::unused_async, reason = "it spawns tasks: only a caller inside a runtime can await it")]
+    pub async fn start_with(
+        options: Options,
+        sink: impl io::Write + Send + 'static,
+    ) -> Result<Running, StartError> {
         let (closing, admin_closing) = (Closing::default(), Closing::default());
         let server = Server::bind(options.listen, options.reuse_port, options.limits, closing.clone())?;
         let limits = Limits { connections: ADMIN_CONNECTIONS, ..Limits::default() };
@@ -112,7 +124,7 @@ impl App {
 
         let metrics = Metrics::new();
         let (records, flush) = if options.records {
-            let (records, flush) = RecordWriter::stdout(metrics.records_dropped.clone());
+            let (records, flush) = RecordWriter::to(sink, metrics.records_dropped.clone());
             (records, Some(flush))
         } else {
             (RecordWriter::discard(), None)

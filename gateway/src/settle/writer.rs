@@ -11,7 +11,7 @@
 
 use std::{
     cell::RefCell,
-    io::{self, Write},
+    io::Write,
     mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
@@ -57,12 +57,7 @@ pub struct Flush {
 }
 
 impl RecordWriter {
-    /// To stdout; `dropped` counts records that were lost.
-    pub fn stdout(dropped: Counter) -> (Self, Flush) {
-        Self::to(io::stdout(), dropped)
-    }
-
-    /// To any sink.
+    /// To any sink; `dropped` counts records that were lost.
     pub fn to(sink: impl Write + Send + 'static, dropped: Counter) -> (Self, Flush) {
         let queue = Arc::new(Queue { pending: Mutex::default(), changed: Condvar::new(), dropped });
         let (ended, done) = mpsc::channel();
@@ -165,6 +160,8 @@ impl Flush {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[derive(Clone, Default)]

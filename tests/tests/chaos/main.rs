@@ -14,7 +14,6 @@
 
 mod bills;
 mod book;
-mod canary;
 mod certificate;
 mod client;
 mod garbage;
@@ -34,6 +33,7 @@ use std::{
 
 use book::Book;
 use hedgerow_config::{money::Picos, state::SpendState};
+use hedgerow_tests::canary;
 use ledger::Ledger;
 use run::{Length, Run};
 use serde_json::Value;
