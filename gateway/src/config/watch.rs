@@ -2,7 +2,8 @@
 //!
 //! Why bytes: Kubernetes swaps a symlink, editors rename, and file systems differ in what they tell about either; a few
 //! small files read four times a second cost less than getting that right. Inputs: two directories. Outputs: calls of a
-//! [`Target`], from one task, in the order: credentials, configuration, fleet. Invariants: a file that did not change is
+//! [`Target`], from one task, in the order: credentials, fleet, configuration, so that the first one finds what
+//! the fleet knows and its lanes start warm. Invariants: a file that did not change is
 //! not reported again; a refused configuration is tried again only when it or a credential changes.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -93,18 +94,18 @@ impl<T: Target> Watcher<T> {
         if rotated {
             self.target.credentials_changed();
         }
-        let path = self.directory.join(gateway::FILE);
-        if self.gateway.look(load::bytes(&path, gateway::FILE, MAX_GATEWAY)).is_some()
-            || (rotated && self.refused)
-        {
-            self.offer();
-        }
         let path = self.directory.join(fleet_file::FILE);
         if let Some(bytes) = self.fleet.look(load::bytes(&path, fleet_file::FILE, MAX_FLEET)) {
             match FleetFile::read(bytes) {
                 Ok(fleet) => self.target.apply_fleet(fleet),
                 Err(error) => tracing::warn!(%error, "keeping the fleet's figures read before"),
             }
+        }
+        let path = self.directory.join(gateway::FILE);
+        if self.gateway.look(load::bytes(&path, gateway::FILE, MAX_GATEWAY)).is_some()
+            || (rotated && self.refused)
+        {
+            self.offer();
         }
     }
 

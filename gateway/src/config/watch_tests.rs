@@ -70,7 +70,7 @@ fn each_change_is_told_once_and_absence_is_no_change() {
     )
     .unwrap();
     watcher.look(2);
-    assert_eq!(log.drain(), ["apply one", "fleet 3"]);
+    assert_eq!(log.drain(), ["fleet 3", "apply one"], "a lane starts with what the fleet knows");
     watcher.look(3);
     assert_eq!(log.drain(), Vec::<String>::new());
 

@@ -238,10 +238,8 @@ impl Carried {
             runtime.lanes.with(|lanes| lanes.update(state.id, rule));
             state.clone()
         } else {
-            let warm = fleet
-                .lanes
-                .get(&config.name)
-                .and_then(|mean| lane::warm(mean, runtime.clock.unix_ms(), config.concurrency.initial));
+            let mean = fleet.lanes.get(&config.name);
+            let warm = mean.map(|mean| lane::warm(mean, runtime.clock.unix_ms()));
             let id = runtime.lanes.with(|lanes| lanes.add(now, rule, warm));
             let state = Arc::new(LaneState::new(id));
             self.lanes.insert(config.name.clone(), state.clone());

@@ -275,15 +275,10 @@ pub fn rule(lane: &config::Lane, hash: impl Fn(&str) -> u64) -> lane::Rule {
     }
 }
 
-/// What a new pod takes over from the fleet's mean: 70 % of the limit, fading with a time constant of 10 min, nothing
-/// after 15 min (research: warm start).
-pub fn warm(mean: &config::fleet_file::LaneMean, now_unix_ms: u64, floor: u32) -> Option<limiter::Warm> {
+/// What a new pod takes over from the fleet's mean.
+pub fn warm(mean: &config::fleet_file::LaneMean, now_unix_ms: u64) -> limiter::Warm {
     let age = Duration::from_millis(now_unix_ms.saturating_sub(mean.at_unix_ms));
-    if age > Duration::from_mins(15) {
-        return None;
-    }
-    let limit = 0.7 * f64::from(mean.limit) * (-age.as_secs_f64() / 600.0).exp();
-    Some(limiter::Warm { limit: (limit as u32).max(floor), baseline_per_mille: mean.baseline_per_mille })
+    limiter::Warm { limit: mean.limit, baseline_per_mille: mean.baseline_per_mille, age }
 }
 
 /// The time of the next tick that the lanes need.

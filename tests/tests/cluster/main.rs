@@ -50,3 +50,4 @@ mod too_large;
 mod trip;
 mod trouble;
 mod version_roll;
+mod warm_roll;

@@ -16,8 +16,11 @@ const OVERLOADS: (u32, u32) = (2, 2);
 const CONGESTED_PERCENT: u32 = 150;
 /// Peak in-flight over limit, in percent, from which there is a reason to grow.
 const NEAR_PERCENT: u64 = 90;
-/// Share of a predecessor's limit that a new pod starts with, percent.
-const WARM_PERCENT: u32 = 70;
+/// Share of a predecessor's limit that a new pod starts with (resilience.md 4(f)); it fades with this time constant, and
+/// what is older than the second one is no start.
+const WARM_SHARE: f64 = 0.7;
+const WARM_FADE: Duration = Duration::from_mins(10);
+const WARM_EXPIRES: Duration = Duration::from_mins(15);
 const PAR: u32 = 1_000;
 
 /// The limit of one lane in one pod.
@@ -38,16 +41,21 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter; `warm` is what a predecessor of the same configuration left behind: 70 % of its limit now,
-    /// slow start up to all of it.
+    /// A limiter; `warm` is what a predecessor of the same configuration left behind: 70 % of its limit now, less the
+    /// older that is, slow start up to all of it; as if there were none after 15 min.
     pub fn new(rule: Rule, now: Moment, warm: Option<Warm>) -> Self {
         let rule = bounded(rule);
+        let warm = warm.filter(|warm| warm.age <= WARM_EXPIRES);
         let known = warm.map_or(0, |warm| warm.limit.min(rule.max));
-        let initial = (known * WARM_PERCENT / 100).max(rule.initial);
+        let left = warm.map_or(0.0, |warm| WARM_SHARE * (-warm.age.div_duration_f64(WARM_FADE)).exp());
+        let initial = ((f64::from(known) * left) as u32).max(rule.initial);
         Self {
             limit: start(&rule, initial),
             slow_start_to: if warm.is_some() { known } else { rule.max },
-            baseline_per_mille: warm.map_or(PAR, |warm| warm.baseline_per_mille.clamp(1, PAR)),
+            baseline_per_mille: warm
+                .map(|warm| warm.baseline_per_mille.min(PAR))
+                .filter(|known| *known > 0)
+                .unwrap_or(PAR),
             rule,
             started: now,
             last_cut: None,
@@ -79,7 +87,7 @@ impl Limiter {
 
     /// What a successor should start from.
     pub fn warm(&self) -> Warm {
-        Warm { limit: self.limit, baseline_per_mille: self.baseline_per_mille }
+        Warm { limit: self.limit, baseline_per_mille: self.baseline_per_mille, age: Duration::ZERO }
     }
 
     /// Tells the in-flight count after an admission; the window's peak decides about growth.

@@ -96,8 +96,10 @@ pub enum Sample {
 pub struct Warm {
     /// The limit.
     pub limit: u32,
-    /// The baseline of the signal, per mille of what is expected.
+    /// The baseline of the signal, per mille of what is expected; 0 = not known.
     pub baseline_per_mille: u32,
+    /// How long ago that was.
+    pub age: Duration,
 }
 
 /// Why a limit moved.

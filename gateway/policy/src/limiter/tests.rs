@@ -116,8 +116,23 @@ fn fixed_never_moves_and_silence_is_no_sample() {
 }
 
 #[test]
+fn what_a_predecessor_left_fades_and_expires() {
+    let rule = Rule::default();
+    let start = |minutes, limit| {
+        let warm = Warm { limit, baseline_per_mille: 900, age: Duration::from_mins(minutes) };
+        let limiter = Limiter::new(rule, at(0), Some(warm));
+        (limiter.limit(), limiter.warm().baseline_per_mille)
+    };
+    assert_eq!([start(0, 200), start(10, 200), start(15, 200)], [(140, 900), (51, 900), (31, 900)]);
+    assert_eq!(start(16, 200), (rule.initial, 1_000), "as if there were none");
+    assert_eq!(start(0, 10), (rule.initial, 900), "never below where a new lane starts");
+    let unknown = Warm { limit: 200, baseline_per_mille: 0, age: Duration::ZERO };
+    assert_eq!(Limiter::new(rule, at(0), Some(unknown)).warm().baseline_per_mille, 1_000);
+}
+
+#[test]
 fn a_successor_starts_at_70_percent_and_slow_starts_to_the_stored_limit() {
-    let warm = Warm { limit: 200, baseline_per_mille: 900 };
+    let warm = Warm { limit: 200, baseline_per_mille: 900, age: Duration::ZERO };
     let mut limiter = Limiter::new(Rule::default(), at(0), Some(warm));
     assert_eq!(limiter.limit(), 140);
     let step = window(&mut limiter, 1_000, 10, token(900), 140);
@@ -231,7 +246,7 @@ proptest! {
     ) {
         let algorithm = if gradient { Algorithm::Gradient } else { Algorithm::Aimd };
         let rule = Rule { algorithm, initial, min, max, decrease_percent, increase_percent, target_first_token: None };
-        let warm = warm.map(|limit| Warm { limit, baseline_per_mille: limit });
+        let warm = warm.map(|limit| Warm { limit, baseline_per_mille: limit, age: Duration::ZERO });
         let mut limiter = Limiter::new(rule, at(0), warm);
         for (i, (nanos, kind, in_flight)) in samples.into_iter().enumerate() {
             let now = at(i as u64 * 5_000);

@@ -159,6 +159,7 @@ impl Engine<'_> {
                 Warm {
                     limit: views.iter().map(|warm| warm.limit).sum::<u32>() / count,
                     baseline_per_mille: views.iter().map(|warm| warm.baseline_per_mille).sum::<u32>() / count,
+                    age: Duration::ZERO,
                 }
             })
             .collect();
