@@ -10,6 +10,8 @@ from targets import OTHERS, Target, free_port
 
 # Streams held at once.
 HELD = 500
+# Protocols of an upstream with TLS, by the name that figures give them.
+ALPN = {"h2": "h2", "h1": "http/1.1"}
 
 
 def sample(figure: str, target: str, value: float, unit: str) -> dict:
@@ -58,6 +60,12 @@ class Stand:
         port = self.upstream()[0]
         return [targets.nginx(self.folder, port), targets.hyper(self.folder, self.bench, port), self.plain()]
 
+    def encrypted(self, alpn: str) -> list[Target]:
+        """Every target that can speak this protocol to an upstream with TLS; nginx has HTTP/1.1 only."""
+        found = self.upstream(alpn)
+        nginx = [] if alpn == "h2" else [targets.nginx(self.folder, *found)]
+        return [*nginx, targets.hyper(self.folder, self.bench, *found), self.tls(alpn)]
+
     def drive(self, target: Target | int, *options, **named) -> dict:
         """Runs the driver and returns what it printed."""
         port = target if isinstance(target, int) else target.port
@@ -101,6 +109,18 @@ def cpu_1k(stand: Stand) -> list[dict]:
     for target in stand.all():
         with target:
             found.append(sample("cpu-1k", target.name, stand.cpu(target)[0], "us"))
+    return found
+
+
+def tls(stand: Stand) -> list[dict]:
+    """CPU per request and per event with a TLS upstream, HTTP/1.1 and h2."""
+    found = []
+    for name, alpn in ALPN.items():
+        for target in stand.encrypted(alpn):
+            with target:
+                found.append(sample(f"cpu-1k-tls-{name}", target.name, stand.cpu(target)[0], "us"))
+                value, _ = stand.cpu(target, events=50, gap_ms=20, connections=100)
+                found.append(sample(f"cpu-event-tls-{name}", target.name, value / 51, "us"))
     return found
 
 
@@ -160,9 +180,11 @@ def held(stand: Stand) -> list[dict]:
     with stand.plain() as target:
         # What the prompts took is given back to the system over ten seconds (jemalloc's decay).
         found.append(sample("held-100k", target.name, stand.held(target, settle=13, body_bytes=100_000), "KiB"))
-    for name, alpn in (("held-tls-h2", "h2"), ("held-tls-h1", "http/1.1")):
-        with stand.tls(alpn) as target:
-            found.append(sample(name, target.name, stand.held(target), "KiB"))
+    for name, alpn in ALPN.items():
+        # The bare proxy's pool has one h2 connection, and the upstream allows 100 streams on it.
+        for target in [stand.tls(alpn)] if alpn == "h2" else stand.encrypted(alpn):
+            with target:
+                found.append(sample(f"held-tls-{name}", target.name, stand.held(target), "KiB"))
     return found
 
 
@@ -173,7 +195,7 @@ def hedged(stand: Stand) -> list[dict]:
     and a busy process shares each wake-up and each TLS record among them. That comparison is the row "-closed".
     """
     found, load = [], {"": {"rate": 500, "seconds": 2 * stand.seconds}, "-closed": {"connections": 32}}
-    for name, alpn in (("h2", "h2"), ("h1", "http/1.1")):
+    for name, alpn in ALPN.items():
         with stand.tls(alpn) as target:
             alone = {kind: stand.cpu(target, events=5, **how)[0] for kind, how in load.items()}
         with stand.tls(alpn, hedged=True) as target:
@@ -203,6 +225,6 @@ def workers(stand: Stand) -> list[dict]:
 
 
 ALL = {
-    "cpu-1k": cpu_1k, "added": added, "event": event, "big": big, "memory": memory, "held": held, "hedged": hedged,
+    "cpu-1k": cpu_1k, "tls": tls, "added": added, "event": event, "big": big, "memory": memory, "held": held, "hedged": hedged,
     "workers": workers,
 }

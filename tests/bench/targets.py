@@ -121,10 +121,16 @@ class Target:
         return total
 
 
-def nginx(folder: pathlib.Path, upstream: int) -> Target:
+def nginx(folder: pathlib.Path, upstream: int, authority: pathlib.Path | None = None) -> Target:
+    """nginx before a plain upstream, or one with TLS; it speaks HTTP/1.1 to both."""
+
     def command(port):
         text = (HERE / "nginx.conf").read_text()
-        for word, value in (("FOLDER", folder), ("UPSTREAM", upstream), ("LISTEN", port)):
+        # Without TLS the authority is not used, but nginx wants to have read it.
+        trusted = authority or "/etc/ssl/certs/ca-certificates.crt"
+        words = {"FOLDER": folder, "UPSTREAM": upstream, "LISTEN": port, "SCHEME": "https" if authority else "http",
+                 "AUTHORITY": trusted}
+        for word, value in words.items():
             text = text.replace(f"@{word}@", str(value))
         (folder / "nginx.conf").write_text(text)
         return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], folder / "nginx.log"
@@ -132,10 +138,12 @@ def nginx(folder: pathlib.Path, upstream: int) -> Target:
     return Target("nginx", command)
 
 
-def hyper(folder: pathlib.Path, program: str, upstream: int) -> Target:
+def hyper(folder: pathlib.Path, program: str, upstream: int, authority: pathlib.Path | None = None) -> Target:
+    """The bare hyper proxy before a plain upstream, or one with TLS."""
+
     def command(port):
-        listen, to = f"127.0.0.1:{port}", f"127.0.0.1:{upstream}"
-        return [program, "floor", "--listen", listen, "--upstream", to], folder / "hyper.log"
+        trust = ["--ca", str(authority)] if authority else []
+        return [program, "floor", "--listen", f"127.0.0.1:{port}", "--upstream", str(upstream), *trust], folder / "hyper.log"
 
     return Target("hyper", command)
 
