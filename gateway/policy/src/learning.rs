@@ -2,7 +2,7 @@
 //!
 //! A cell is cohort x route x model x streaming x input band. Inputs: cumulative samples of all cells ([`Counts`]) and ages
 //! of attempts in flight. Outputs: a [`Learnt`] per cell. Flow, once a second: [`Memory::read`] of every cell -> [`Parents::of`]
-//! -> [`Parents::curve`] -> [`Memory::learn`] -> [`share`] of every cohort.
+//! -> [`Parents::curve`] -> [`Memory::learn`].
 //!
 //! Memory decays every 30 s ([`crate::latency::TICK`]); between two decays the samples since the last count in full, so a cold
 //! cell has its first delay as soon as it has samples and a route that turns slow is thinned at once. The 25 % bound on
@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     delay,
-    latency::{Counts, Curve, Decayed, KEEP, Quantile, win_probability},
+    latency::{Counts, Curve, Decayed, Quantile, win_probability},
 };
 
 /// Effective samples below which a delay is not yet the base of the 25 % bound.
@@ -55,10 +55,6 @@ pub struct Memory {
     hedge_seen: Counts,
     primary: Decayed,
     hedge: Decayed,
-    /// Cumulative hedges for primaries of this cell at the last decay.
-    sent_seen: u64,
-    /// Primaries of its own, and hedges sent for them, as they decay.
-    own: (f64, f64),
     /// Delay in force at the last decay, the base of the 25 % bound; `None` until learnt from enough samples.
     previous: Option<Duration>,
     /// Running minimum of the median, leaking upwards.
@@ -74,8 +70,6 @@ pub struct Reading {
     primary: Decayed,
     hedge: Decayed,
     ages: Vec<Duration>,
-    /// Primaries of its own, and hedges sent for them.
-    own: (f64, f64),
 }
 
 /// What a cell has learnt.
@@ -110,14 +104,12 @@ impl Memory {
         self.primary.add(counts, WARM_WEIGHT);
     }
 
-    /// One look at cumulative counts, `sent` = hedges for primaries of this cell; `decay` = 30 s have passed since the last
-    /// decay.
+    /// One look at cumulative counts; `decay` = 30 s have passed since the last decay.
     pub fn read(
         &mut self,
         id: CellId,
         primary: Counts,
         hedge: Counts,
-        sent: u64,
         ages: Vec<Duration>,
         decay: bool,
     ) -> Reading {
@@ -129,17 +121,13 @@ impl Memory {
             sum
         };
         let sums = (with(&self.primary, &primary_delta), with(&self.hedge, &hedge_delta));
-        let new = (primary_delta.total() as f64, sent.saturating_sub(self.sent_seen) as f64);
-        let own = (self.own.0 + new.0, self.own.1 + new.1);
         if decay {
-            self.own = (self.own.0 * KEEP + new.0, self.own.1 * KEEP + new.1);
-            self.sent_seen = sent;
             self.primary.tick(&primary_delta);
             self.hedge.tick(&hedge_delta);
             self.primary_seen = primary;
             self.hedge_seen = hedge;
         }
-        Reading { id, primary: sums.0, hedge: sums.1, ages, own }
+        Reading { id, primary: sums.0, hedge: sums.1, ages }
     }
 
     /// Delay, thinning and what is normal, from the cell's curve and that of its best alternate.
@@ -215,16 +203,6 @@ impl Parents {
     }
 }
 
-/// Lets the cells of one cohort share its duplicate target, after all of them have learnt.
-pub fn share<'a>(rule: &delay::Rule, cells: impl IntoIterator<Item = (&'a Reading, &'a mut Learnt)>) {
-    let part = |(reading, learnt): (&'a Reading, &'a mut Learnt)| {
-        let (originals, sent) = reading.own;
-        delay::Part { originals, sent, plan: &mut learnt.plan }
-    };
-    let mut parts: Vec<_> = cells.into_iter().map(part).collect();
-    delay::share(rule, &mut parts);
-}
-
 /// P(a hedge's answer comes before the rest of the primary's wait) at the primary's `age`, in 1/1000. Curve of the
 /// alternate: its hedges, its blended primaries, and last the primary's own.
 pub fn win_per_mille(primary: &Learnt, alternate: Option<&Learnt>, age: Duration) -> Option<u16> {
@@ -264,7 +242,7 @@ mod tests {
         let mut memory = Memory::default();
         assert!(memory.is_cold());
         let look = |memory: &mut Memory, n, decay| {
-            memory.read(ID, counts(1.0, n), Counts::new(), 0, Vec::new(), decay).primary.samples()
+            memory.read(ID, counts(1.0, n), Counts::new(), Vec::new(), decay).primary.samples()
         };
         assert!((look(&mut memory, 10, false) - 10.0).abs() < 1e-9);
         assert!((look(&mut memory, 10, true) - 10.0).abs() < 1e-9);
@@ -276,50 +254,15 @@ mod tests {
 
     #[test]
     fn a_cell_without_samples_borrows_those_of_its_route() {
-        let full = Memory::default().read(ID, counts(2.0, 500), Counts::new(), 0, Vec::new(), false);
+        let full = Memory::default().read(ID, counts(2.0, 500), Counts::new(), Vec::new(), false);
         let other = CellId { cohort: 2, ..ID };
-        let empty = Memory::default().read(other, Counts::new(), Counts::new(), 0, Vec::new(), false);
+        let empty = Memory::default().read(other, Counts::new(), Counts::new(), Vec::new(), false);
         let parents = Parents::of([&full, &empty]);
         let curve = parents.curve(&empty).unwrap();
         assert!((curve.effective_samples() - crate::latency::PSEUDO_SAMPLES).abs() < 1e-6);
         let learnt = Memory::default().learn(&empty, &delay::Rule::default(), &curve, None, false);
         assert_eq!(learnt.expected, None, "what is normal needs samples of one's own");
         assert!(learnt.plan.delay > Duration::from_secs(1));
-    }
-
-    #[test]
-    fn hedges_are_remembered_as_long_as_the_primaries_they_were_for_and_what_the_fleet_knew_is_not_ones_own()
-    {
-        let mut memory = Memory::default();
-        memory.warm(&counts(1.0, 1_000));
-        let look = |memory: &mut Memory, n, sent, decay| {
-            memory.read(ID, counts(1.0, n), Counts::new(), sent, Vec::new(), decay).own
-        };
-        assert_eq!(look(&mut memory, 100, 5, false), (100.0, 5.0));
-        assert_eq!(look(&mut memory, 100, 5, true), (100.0, 5.0));
-        assert_eq!(look(&mut memory, 150, 8, true), (150.0, 8.0));
-        let own = look(&mut memory, 150, 8, false);
-        assert!(
-            (own.0 - 120.0).abs() < 1e-9 && (own.1 - 6.5).abs() < 1e-9,
-            "0.7 x 100 + 50, 0.7 x 5 + 3: {own:?}"
-        );
-    }
-
-    #[test]
-    fn cells_of_a_cohort_share_what_was_measured_of_them() {
-        let rule = delay::Rule::default();
-        let cell = |route, seconds, n, sent| {
-            let (mut memory, id) = (Memory::default(), CellId { route, ..ID });
-            let reading = memory.read(id, counts(seconds, n), Counts::new(), sent, Vec::new(), false);
-            let curve = Parents::default().curve(&reading).unwrap();
-            let fast = Curve::new(&Decayed::from(&counts(0.6, 500)), &[]);
-            let learnt = memory.learn(&reading, &rule, &curve, Some(&fast), false);
-            (reading, learnt)
-        };
-        let (mut fast, mut slow) = (cell(1, 0.6, 980, 2), cell(2, 9.0, 20, 1));
-        assert_eq!(slow.1.plan.send_per_mille, 50);
-        share(&rule, [(&fast.0, &mut fast.1), (&slow.0, &mut slow.1)]);
-        assert_eq!((fast.1.plan.send_per_mille, slow.1.plan.send_per_mille), (950, 950));
     }
 
     #[test]

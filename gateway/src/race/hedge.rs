@@ -165,9 +165,6 @@ impl Race<'_> {
         let leg = launch::launch(self.action, self.prepared, &slot, Kind::Hedge, choice, now)
             .map_err(|_| Reason::NoAlternate)?;
         reservation.spend();
-        if let Some(primary) = &self.primary {
-            primary.attempt.cell.sent.fetch_add(1, Ordering::Relaxed);
-        }
         leg.attempt.cell.hedges.fetch_add(1, Ordering::Relaxed);
         leg.attempt
             .cell

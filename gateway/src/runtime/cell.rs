@@ -45,8 +45,6 @@ pub struct CellRuntime {
     pub primary: Recorder,
     /// Hedges.
     pub hedge: Recorder,
-    /// Hedges sent for primaries of this cell, wherever they went.
-    pub sent: AtomicU64,
     /// Hedges sent to this cell.
     pub hedges: AtomicU64,
     /// Hedges sent to this cell that won.
@@ -85,7 +83,6 @@ impl CellRuntime {
             identity,
             primary: Recorder::new(),
             hedge: Recorder::new(),
-            sent: AtomicU64::new(0),
             hedges: AtomicU64::new(0),
             wins: AtomicU64::new(0),
             predicted: AtomicU64::new(0),

@@ -5,14 +5,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use hedgerow_policy::{
     delay,
     latency::{Curve, Decayed},
-    learning::{self, Parents, Reading},
+    learning::{Parents, Reading},
     time::Moment,
 };
 
@@ -40,25 +40,10 @@ pub fn learn(runtime: &Runtime, decay: bool) {
     let parents = Parents::of(readings.iter().map(|(_, reading)| reading));
     let curves: HashMap<CellId, Curve> =
         readings.iter().filter_map(|(cell, reading)| Some((cell.id, parents.curve(reading)?))).collect();
-    let cohort_of = |id: u16| snapshot.cohorts.iter().find(|cohort| cohort.id == id);
-    let mut all: Vec<(&CellRuntime, &Reading, Learnt)> = readings
-        .iter()
-        .filter_map(|(cell, reading)| {
-            let cohort = cohort_of(cell.id.cohort);
-            let alternate = best_alternate(&snapshot, cohort, cell.id, &curves, now);
-            let learnt = learn_one(cell, reading, cohort, curves.get(&cell.id)?, alternate, decay);
-            Some((&**cell, reading, learnt))
-        })
-        .collect();
-    all.sort_unstable_by_key(|(cell, ..)| cell.id.cohort);
-    for cells in all.chunk_by_mut(|(a, ..), (b, ..)| a.id.cohort == b.id.cohort) {
-        if let Some(cohort) = cells.first().and_then(|(cell, ..)| cohort_of(cell.id.cohort)) {
-            let cells = cells.iter_mut().map(|(_, reading, learnt)| (*reading, learnt));
-            learning::share(cohort.delay_rule(true), cells);
-        }
-    }
-    for (cell, _, learnt) in all {
-        cell.learnt.store(Some(Arc::new(learnt)));
+    for (cell, reading) in &readings {
+        let cohort = snapshot.cohorts.iter().find(|cohort| cohort.id == cell.id.cohort);
+        let alternate = best_alternate(&snapshot, cohort, cell.id, &curves, now);
+        publish(cell, reading, cohort.map(Arc::as_ref), curves.get(&cell.id), alternate, decay);
     }
     runtime.cells.retain(|cell| {
         let known = |id: u16| id == 0 || snapshot.cohorts.iter().any(|cohort| cohort.id == id);
@@ -75,8 +60,7 @@ fn read(cell: &CellRuntime, now: Moment, decay: bool, fleet: &FleetView) -> Read
     {
         memory.warm(&counts);
     }
-    let sent = cell.sent.load(Ordering::Relaxed);
-    memory.read(cell.id, cell.primary.counts(), cell.hedge.counts(), sent, ages, decay)
+    memory.read(cell.id, cell.primary.counts(), cell.hedge.counts(), ages, decay)
 }
 
 /// The curve of the alternate with the smallest p95: same cohort, model, streaming and band on a usable route of another
@@ -107,14 +91,15 @@ fn best_alternate<'a>(
         .map(|(curve, _)| curve)
 }
 
-fn learn_one(
+fn publish(
     cell: &CellRuntime,
     reading: &Reading,
-    cohort: Option<&Arc<CohortRuntime>>,
-    curve: &Curve,
+    cohort: Option<&CohortRuntime>,
+    curve: Option<&Curve>,
     alternate: Option<&Curve>,
     decay: bool,
-) -> Learnt {
+) {
+    let Some(curve) = curve else { return };
     let fallback = delay::Rule { streaming: cell.id.stream, ..delay::Rule::default() };
     let rule = cohort.map_or(&fallback, |cohort| cohort.delay_rule(cell.id.stream));
     let mut memory = cell.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,5 +109,5 @@ fn learn_one(
     let output_mean = outputs.mean().map(tokens);
     let curve = Curve::new(&Decayed::from(&outputs), &[]);
     let output_p95 = curve.quantile(0.95).map(|quantile| tokens(quantile.bound()));
-    Learnt { output_p95, output_mean, ..learnt }
+    cell.learnt.store(Some(Arc::new(Learnt { output_p95, output_mean, ..learnt })));
 }

@@ -13,7 +13,7 @@
 //!
 //! Then thinning: `q = min(1 - holdout, target / S(delay))`. A firing hedges with probability q, the form that
 //! is optimal for one reissue (Kaler, He, Elnikety, *SingleR*, SPAA 2017); it spreads the duplicate target
-//! over the window instead of first come, first served. What cells of a cohort leave of it goes to others: [`share()`].
+//! over the window instead of first come, first served.
 //!
 //! `not_in_tail` (no hedge at all): only when the clamp to `max` shortened the delay, more than twice the
 //! duplicate target reach it, and no alternate's p95 is below `max`. Then the firings are not a tail but the
@@ -22,7 +22,6 @@
 mod optimal;
 pub mod predict;
 mod rule;
-mod share;
 #[cfg(test)]
 mod tests;
 mod trail;
@@ -30,7 +29,6 @@ mod trail;
 use std::time::Duration;
 
 pub use rule::{Rule, Strategy};
-pub use share::{Part, share};
 pub use trail::{Step, Trail};
 
 use crate::latency::{Curve, Quantile};
@@ -133,13 +131,9 @@ fn wish(rule: &Rule, inputs: &Inputs<'_>, max: Duration, trail: &mut Trail) -> D
 /// Share of firings that hedge (q), 0..=1, so that duplicates stay at the target when `reach` of all primaries get
 /// as far as the delay.
 pub fn send(rule: &Rule, reach: f64) -> f64 {
-    let (most, target) = (most(rule), f64::from(rule.duplicate_target_percent) / 100.0);
+    let most = 1.0 - f64::from(rule.holdout_percent.min(100)) / 100.0;
+    let target = f64::from(rule.duplicate_target_percent) / 100.0;
     if reach <= target { most } else { (target / reach).min(most) }
-}
-
-/// Share of firings that may hedge at all: all but the control group.
-fn most(rule: &Rule) -> f64 {
-    1.0 - f64::from(rule.holdout_percent.min(100)) / 100.0
 }
 
 fn per_mille(share: f64) -> u16 {

@@ -22,8 +22,6 @@ pub struct Cell {
     pub memory: Memory,
     /// Learnt last.
     pub learnt: Option<Learnt>,
-    /// Hedges sent for primaries of this cell.
-    pub sent: u64,
     /// Hedges sent here.
     pub hedges: u64,
     /// Those that won.
@@ -45,7 +43,6 @@ impl Cell {
             hedge: Counts::new(),
             memory: Memory::default(),
             learnt: None,
-            sent: 0,
             hedges: 0,
             wins: 0,
             predicted: 0,

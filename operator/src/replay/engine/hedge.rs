@@ -111,13 +111,9 @@ impl Engine<'_> {
         let now = self.now;
         let Some(action) = self.actions.get(handle) else { return };
         action.hedged = true;
-        let (call, from) = (self.calls[action.call as usize], action.primary.as_ref().map(|leg| leg.route));
+        let call = self.calls[action.call as usize];
         let pod = &mut self.pods[usize::from(action.pod)];
         let Ok(choice) = pod.acquire(Some(cohort), route, now, false) else { return };
-        if let Some(from) = from {
-            let own = pod.cell(Some(cohort), from);
-            pod.cells[own].sent += 1;
-        }
         let cell = pod.cell(Some(cohort), route);
         pod.cells[cell].hedges += 1;
         pod.cells[cell].predicted += u64::from(predicted.unwrap_or(500));

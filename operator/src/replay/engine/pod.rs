@@ -19,7 +19,7 @@ use hedgerow_policy::{
     gate::Returning,
     lane::{LaneId, Lanes, Ticket},
     latency::{Counts, Curve},
-    learning::{self, CellId, Parents},
+    learning::{CellId, Parents},
     limiter::Warm,
     time::Moment,
 };
@@ -208,8 +208,7 @@ impl Pod {
             .iter_mut()
             .map(|cell| {
                 let ages = cell.ages(now);
-                let (primary, hedge) = (cell.primary.clone(), cell.hedge.clone());
-                cell.memory.read(cell.id, primary, hedge, cell.sent, ages, decay)
+                cell.memory.read(cell.id, cell.primary.clone(), cell.hedge.clone(), ages, decay)
             })
             .collect();
         let parents = Parents::of(&readings);
@@ -227,12 +226,6 @@ impl Pod {
                 .min_by_key(|(_, p95)| *p95)
                 .map(|(curve, _)| curve);
             cell.learnt = Some(cell.memory.learn(reading, &terms.delay, curve, alternate, decay));
-        }
-        let cohorts = self.cells.chunks_mut(routes).zip(readings.chunks(routes)).skip(1);
-        for (cells, readings) in cohorts {
-            let learnt = cells.iter_mut().zip(readings);
-            let learnt = learnt.filter_map(|(cell, reading)| Some((reading, cell.learnt.as_mut()?)));
-            learning::share(&terms.delay, learnt);
         }
     }
 }
