@@ -17,7 +17,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer};
 use serde_json::json;
 use tokio::{
@@ -146,6 +146,8 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
 /// A server for `localhost` and its authority as PEM.
 fn identity(alpn: &[u8]) -> anyhow::Result<(ServerConfig, String)> {
     let mut authority = CertificateParams::new(Vec::new())?;
+    // With the name of the leaf OpenSSL, and so nginx, would take the leaf for self-signed.
+    authority.distinguished_name.push(DnType::CommonName, "authority of the upstream");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let key = KeyPair::generate()?;
