@@ -3,7 +3,9 @@
 //! `UPDATE_GOLDEN=1` rewrites them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
 
-use std::{fmt::Write as _, fs, path::Path};
+mod document;
+
+use std::fmt::Write as _;
 
 const SOURCE: &str = include_str!("../src/settle/record.rs");
 const MARKER: &str = "<!-- From here on made from gateway/src/settle/record.rs. -->\n";
@@ -72,18 +74,7 @@ fn tables() -> String {
 
 #[test]
 fn the_document_lists_every_field_and_word_of_the_records() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/records.md");
-    let found = fs::read_to_string(&path).unwrap();
-    let (by_hand, _) = found.split_once(MARKER).unwrap();
-    let expected = format!("{by_hand}{MARKER}{}", tables());
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    let found = fs::read_to_string(&path).unwrap();
-    assert!(
-        found == expected,
-        "docs/records.md is stale: run UPDATE_GOLDEN=1 cargo test -p hedgerow-gateway --test records_document"
-    );
+    document::is_current("records.md", MARKER, &tables(), "records_document");
 }
 
 #[test]

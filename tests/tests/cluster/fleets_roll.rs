@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Instant};
 use serde_json::Value;
 
 use crate::{
+    gateways_roll::RESOURCES,
     installation::Installation,
     load::{Load, busy_team},
     right::right_again,
@@ -101,5 +102,3 @@ fn is_rolled_out(deployment: &Value) -> bool {
         && count("replicas") == 2
         && count("availableReplicas") == 2
 }
-
-const RESOURCES: &str = r#"{"spec":{"resources":{"requests":{"memory":"65Mi"}}}}"#;

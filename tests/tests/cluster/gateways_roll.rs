@@ -66,4 +66,5 @@ async fn templates(team: &Team) -> usize {
     sets["items"].as_array().unwrap().iter().filter(|set| name(set).starts_with("hedgerow-")).count()
 }
 
-const RESOURCES: &str = r#"{"spec":{"resources":{"requests":{"memory":"65Mi"}}}}"#;
+/// Other resources, for which pods have to be replaced.
+pub(crate) const RESOURCES: &str = r#"{"spec":{"resources":{"requests":{"memory":"65Mi"}}}}"#;

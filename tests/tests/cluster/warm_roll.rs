@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     api::root,
-    gateways_roll::{replaced, uids},
+    gateways_roll::{RESOURCES, replaced, uids},
     installation::{Installation, folder},
     team::{SOON, Team, until},
 };
@@ -136,5 +136,3 @@ kind: PriorityLane
 metadata: {name: everyone}
 spec: {concurrency: {initial: INITIAL, min: INITIAL, max: 400}, queue: {maxWait: 0s}}
 ";
-
-const RESOURCES: &str = r#"{"spec":{"resources":{"requests":{"memory":"65Mi"}}}}"#;
