@@ -40,7 +40,7 @@ fn enforced(guardrails: &str) -> Story {
 
 /// Extra spend over its limit, until it trips.
 fn dear(story: Story) -> Story {
-    story.traffic(200, |counters| hedged(counters, 7, 2, 82))
+    story.traffic(200, |counters| hedged(counters, 7, 2, 124))
 }
 
 #[test]

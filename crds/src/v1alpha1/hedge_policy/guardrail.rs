@@ -102,7 +102,7 @@ fn rules(schema: &mut Schema) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DuplicateRate {
-    /// Trips when the short window is at this value or above and the long one at rearmPercent or above.
+    /// Trips when one window is at this value or above, beyond chance, and the other at rearmPercent or above.
     /// Default: 8.
     #[schemars(range(min = 1, max = 100))]
     pub trip_percent: Percent,
@@ -123,7 +123,7 @@ impl Default for DuplicateRate {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(transform = spend_rules)]
 pub struct ExtraSpend {
-    /// Trips when the short window is at this value or above and the long one at rearmPercent or above.
+    /// Trips when one window is at this value or above, beyond chance, and the other at rearmPercent or above.
     /// Default: 6.
     #[schemars(range(min = 1, max = 100))]
     pub trip_percent: Percent,
@@ -155,7 +155,7 @@ fn spend_rules(schema: &mut Schema) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WinRate {
-    /// Trips when both windows are below this value; 0 = off. Default: 20.
+    /// Trips when both windows are below this value, the long one beyond chance; 0 = off. Default: 20.
     #[schemars(range(min = 0, max = 100))]
     pub min_percent: Percent,
     /// Hedges below which a window says nothing. Default: 50.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::chance;
 use super::rules::{BlindAction, Rules};
 use super::signal::{Ratio, Signal};
 use super::tally::Tally;
@@ -75,6 +76,9 @@ pub struct Reading {
     pub rearm_per_mille: u32,
     /// How it stands.
     pub standing: Standing,
+    /// It trips by the long window at the limit, with the short one at the re-arm value: little traffic, or a breach that
+    /// the limit itself hardly shows.
+    pub sustained: bool,
     /// Extra spend was compared in tokens because nothing in the window had a price.
     pub in_tokens: bool,
 }
@@ -182,8 +186,9 @@ impl Judge<'_> {
 
     fn duplicate_rate(&self) -> Reading {
         let rate = |tally: &Tally| Ratio::of(tally.hedges, tally.originals);
-        let limits = (self.rules.duplicate_rate.trip_percent, self.rules.duplicate_rate.rearm_percent);
-        maximum(Signal::DuplicateRate, self.both(rate), percents(limits), self.sufficient)
+        let rule = self.rules.duplicate_rate;
+        let limits = percents((rule.trip_percent, rule.rearm_percent));
+        counted(Signal::DuplicateRate, self.both(rate), limits, self.sufficient)
     }
 
     fn extra_spend(&self) -> Reading {
@@ -196,8 +201,14 @@ impl Judge<'_> {
             };
             Ratio { num: with.saturating_sub(alone), den: alone }
         };
-        let limits = (self.rules.extra_spend.trip_percent, self.rules.extra_spend.rearm_percent);
-        let reading = maximum(Signal::ExtraSpend, self.both(rate), percents(limits), self.sufficient);
+        let rule = self.rules.extra_spend;
+        let limits = percents((rule.trip_percent, rule.rearm_percent));
+        let values = self.both(rate);
+        let beyond = (
+            chance::dearer(values.0, limits.1, self.windows.short.hedges),
+            chance::dearer(values.1, limits.1, self.windows.long.hedges),
+        );
+        let reading = maximum(Signal::ExtraSpend, values, limits, self.sufficient, beyond);
         Reading { in_tokens, ..reading }
     }
 
@@ -210,7 +221,8 @@ impl Judge<'_> {
         let rate = |tally: &Tally| Ratio::of(tally.hedge_wins, tally.hedges);
         let enough = long.hedges >= rule.min_hedges.max(1) && short.hedges >= fifth(rule.min_hedges);
         let limit = u32::from(rule.min_percent) * 10;
-        Some(minimum(Signal::WinRate, (rate(short), rate(long)), limit, enough))
+        let values = (rate(short), rate(long));
+        Some(minimum(Signal::WinRate, values, limit, enough, chance::below(values.1, limit)))
     }
 
     fn late_completions(&self) -> Option<Reading> {
@@ -218,7 +230,7 @@ impl Judge<'_> {
         let rate = |tally: &Tally| Ratio::of(tally.late, tally.audited);
         let values = (rate(&self.windows.hedges_short), rate(&self.windows.hedges_long));
         let enough = self.windows.hedges_long.audited >= MIN_AUDITED;
-        (trip > 0).then(|| maximum(Signal::LateCompletions, values, percents((trip, trip)), enough))
+        (trip > 0).then(|| maximum(Signal::LateCompletions, values, percents((trip, trip)), enough, CERTAIN))
     }
 
     fn error_rate(&self) -> Option<Reading> {
@@ -231,7 +243,7 @@ impl Judge<'_> {
         let enough = self.sufficient
             && self.context.error_baseline.is_some()
             && self.windows.long.originals_errors >= MIN_ERRORS;
-        (rule.factor_percent > 0).then(|| maximum(Signal::ErrorRate, self.both(rate), (trip, rearm), enough))
+        (rule.factor_percent > 0).then(|| counted(Signal::ErrorRate, self.both(rate), (trip, rearm), enough))
     }
 
     fn tail_gain(&self) -> Option<Reading> {
@@ -242,7 +254,7 @@ impl Judge<'_> {
         let gain = self.context.tail_gain;
         let value = gain.map_or(Ratio::default(), |gain| Ratio::of(gain.per_mille, 1_000_u32));
         let enough = gain.is_some_and(|gain| gain.requests >= MIN_TAIL_REQUESTS);
-        let mut reading = minimum(Signal::TailGain, (value, value), limit, enough);
+        let mut reading = minimum(Signal::TailGain, (value, value), limit, enough, true);
         // It trips on the upper end of the interval, else it only advises.
         if enough && gain.is_some_and(|gain| gain.upper_per_mille >= limit) {
             reading.standing = Standing::Clear;
@@ -261,13 +273,14 @@ impl Judge<'_> {
         });
         let duplicates = Ratio::of(self.windows.long.hedges, self.windows.long.originals);
         let enough = self.sufficient && value.den > 0 && duplicates.at_least(MEDIAN_DUPLICATES);
-        Some(maximum(Signal::MedianShift, (value, value), (trip, trip.min(MEDIAN_REARM)), enough))
+        let limits = (trip, trip.min(MEDIAN_REARM));
+        Some(maximum(Signal::MedianShift, (value, value), limits, enough, CERTAIN))
     }
 
     fn daily_spend(&self) -> Option<Reading> {
         let ceiling = u128::from(self.rules.daily_spend_micros?) * 1_000_000;
         let value = Ratio { num: self.context.spent_today, den: ceiling.max(1) };
-        Some(maximum(Signal::DailySpend, (value, value), (1_000, 1_000), true))
+        Some(maximum(Signal::DailySpend, (value, value), (1_000, 1_000), true, CERTAIN))
     }
 
     fn both(&self, rate: impl Fn(&Tally) -> Ratio) -> (Ratio, Ratio) {
@@ -280,12 +293,29 @@ fn percents((trip, rearm): (u8, u8)) -> (u32, u32) {
     (trip, (u32::from(rearm) * 10).clamp(1, trip))
 }
 
-/// Trips when the short value is at the limit and the long one at the re-arm value or above.
-fn maximum(signal: Signal, values: (Ratio, Ratio), limits: (u32, u32), enough: bool) -> Reading {
-    let ((short, long), (trip, rearm)) = (values, limits);
+/// No chance in either window.
+const CERTAIN: (bool, bool) = (true, true);
+
+/// A maximum of a share of counted things: it trips only beyond chance.
+fn counted(signal: Signal, values: (Ratio, Ratio), limits: (u32, u32), enough: bool) -> Reading {
+    let beyond = (chance::above(values.0, limits.1), chance::above(values.1, limits.1));
+    maximum(signal, values, limits, enough, beyond)
+}
+
+/// Trips when one value (short, long) is at the limit and beyond chance at the re-arm value, and the other at the re-arm
+/// value or above.
+fn maximum(
+    signal: Signal,
+    (short, long): (Ratio, Ratio),
+    (trip, rearm): (u32, u32),
+    enough: bool,
+    beyond: (bool, bool),
+) -> Reading {
+    let sudden = beyond.0 && short.at_least(trip) && long.at_least(rearm);
+    let sustained = beyond.1 && long.at_least(trip) && short.at_least(rearm);
     let standing = if !enough || long.den == 0 {
         Standing::Insufficient
-    } else if short.at_least(trip) && long.at_least(rearm) {
+    } else if sudden || sustained {
         Standing::Trips
     } else if long.at_least(rearm) {
         Standing::Elevated
@@ -299,15 +329,16 @@ fn maximum(signal: Signal, values: (Ratio, Ratio), limits: (u32, u32), enough: b
         threshold_per_mille: trip,
         rearm_per_mille: rearm,
         standing,
+        sustained: !sudden && standing == Standing::Trips,
         in_tokens: false,
     }
 }
 
-/// Trips when both values are below the limit.
-fn minimum(signal: Signal, (short, long): (Ratio, Ratio), limit: u32, enough: bool) -> Reading {
+/// Trips when both values are below the limit, the long one beyond chance.
+fn minimum(signal: Signal, (short, long): (Ratio, Ratio), limit: u32, enough: bool, beyond: bool) -> Reading {
     let standing = if !enough || long.den == 0 {
         Standing::Insufficient
-    } else if short.below(limit) && long.below(limit) {
+    } else if beyond && short.below(limit) && long.below(limit) {
         Standing::Trips
     } else if long.below(limit) {
         Standing::Elevated
@@ -321,6 +352,7 @@ fn minimum(signal: Signal, (short, long): (Ratio, Ratio), limit: u32, enough: bo
         threshold_per_mille: limit,
         rearm_per_mille: limit,
         standing,
+        sustained: false,
         in_tokens: false,
     }
 }

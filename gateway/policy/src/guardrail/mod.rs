@@ -9,8 +9,9 @@
 //! and long sums) -> [`evaluate`] (one [`Reading`] per signal) -> [`step`] (the latch; one [`Transition`] at most).
 //!
 //! **Hysteresis.** A maximum trips when the short window is at its trip value *and* the long one is at its re-arm value
-//! or above: at once on a real breach, not on one bad minute. A minimum trips when both windows are below it. A tripped
-//! cohort cools down (60 s, doubling to 30 min while trips repeat, forgotten after a clean hour), then runs a *trial*
+//! or above: at once on a real breach, not on one bad minute; or the other way round, which finds a small breach that
+//! lasts. A minimum trips when both windows are below it. Either only beyond chance, of which small counts have a lot
+//! (`chance.rs`). A tripped cohort cools down (60 s, doubling to 30 min while trips repeat, forgotten after a clean hour), then runs a *trial*
 //! at the ramp's first share; only a trial whose value stays below the re-arm value brings hedging back, and back means
 //! the ramp again. After `maxTripsPerDay` trips, or with `recovery: Manual`, a person decides. With a signal hovering
 //! around its threshold this settles at one transition in 10 min at most; the tests hold it to that.
@@ -24,6 +25,7 @@
 //! Rates are ratios of integers and compared by cross-multiplication; rounding is for display. `transition` only grows
 //! and orders the latch's writes.
 
+mod chance;
 mod evaluate;
 mod latch;
 mod machine;

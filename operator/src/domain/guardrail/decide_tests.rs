@@ -294,7 +294,7 @@ fn a_switch_in_the_spec_wins_at_once() {
 fn many_pods_of_which_some_are_over_trip_although_the_sum_is_not() {
     let (key, p95, spec, annotations) = (key(), BTreeMap::new(), spec(), BTreeMap::new());
     let pods = |bad: usize, all: usize| -> Vec<PodState> {
-        (0..all).map(|pod| state("p", vec![bucket(START, 60, if pod < bad { 12 } else { 0 })])).collect()
+        (0..all).map(|pod| state("p", vec![bucket(START, 60, if pod < bad { 15 } else { 0 })])).collect()
     };
     let active = Standing {
         latch: hedgerow_policy::guardrail::Latch { state: State::Active, ..Default::default() },

@@ -27,10 +27,16 @@ pub(super) struct Scene<'a> {
     pub(super) facts: &'a Facts<'a>,
 }
 
-/// Whether the short window is on the wrong side of the limit.
+/// Whether the short window is on the wrong side of the limit, or the long one has tripped.
 pub(super) fn over(reading: &Reading) -> bool {
     let limit = reading.threshold_per_mille;
-    if reading.signal.is_minimum() { reading.short.below(limit) } else { reading.short.at_least(limit) }
+    if reading.sustained {
+        true
+    } else if reading.signal.is_minimum() {
+        reading.short.below(limit)
+    } else {
+        reading.short.at_least(limit)
+    }
 }
 
 /// Why, in one word of the conditions. A trial goes on under the reason of the trip that led to it.
@@ -180,7 +186,7 @@ struct Held {
 }
 
 /// Both windows, the one that decides first. A maximum trips when the short one is at its limit and the long one at its
-/// re-arm value; a minimum when both are below their limit. A trial fails by the long one at the re-arm value.
+/// re-arm value, or the other way round; a minimum when both are below their limit. A trial fails by the long one at the re-arm value.
 fn both(reading: &Reading, windows: &Windows) -> [Held; 2] {
     let trips = reading.standing == Stands::Trips;
     let held = |value: Ratio, span, limit: u32, kind| Held {
@@ -193,6 +199,7 @@ fn both(reading: &Reading, windows: &Windows) -> [Held; 2] {
     let short = |limit, kind| held(reading.short, windows.short_span, limit, kind);
     let long = |limit, kind| held(reading.long, windows.long_span, limit, kind);
     match (trips, reading.signal.is_minimum()) {
+        (true, false) if reading.sustained => [long(trip, "limit"), short(rearm, "re-arm value")],
         (true, false) => [short(trip, "limit"), long(rearm, "re-arm value")],
         (true, true) => [long(trip, "limit"), short(trip, "limit")],
         (false, _) => [long(rearm, "limit of a trial"), short(rearm, "limit of a trial")],
@@ -352,19 +359,24 @@ mod tests {
             long_span: Duration::from_secs(30),
             ..Windows::default()
         };
-        let reading = |signal, short: u32, long: u32, limits: (u32, u32), standing| Reading {
+        let reading = |signal: Signal, short: u32, long: u32, limits: (u32, u32), standing| Reading {
             signal,
             short: Ratio::of(short, 1_000_u32),
             long: Ratio::of(long, 1_000_u32),
             threshold_per_mille: limits.0,
             rearm_per_mille: limits.1,
             standing,
+            sustained: standing == Stands::Trips && !signal.is_minimum() && short < limits.0,
             in_tokens: false,
         };
         for (reading, line) in [
             (
                 reading(Signal::DuplicateRate, 101, 90, (100, 70), Stands::Trips),
                 "duplicate rate 10.1 % > 10 % over 10s and 9 % > 7 % over 30s",
+            ),
+            (
+                reading(Signal::DuplicateRate, 99, 101, (100, 70), Stands::Trips),
+                "duplicate rate 10.1 % > 10 % over 30s and 9.9 % > 7 % over 10s",
             ),
             (
                 reading(Signal::WinRate, 20, 30, (50, 50), Stands::Trips),

@@ -1,5 +1,6 @@
 //! Windows and signals as tables, the latch as a story, noise and a real breach as simulations.
 
+mod chance;
 mod hysteresis;
 mod latch;
 mod signals;

@@ -68,14 +68,16 @@ fn a_quiet_cohort_is_judged_over_hours_but_never_over_more_than_a_day() {
 fn a_maximum_trips_on_both_windows() {
     let rules = Rules::default();
     let rates = |short: u64, long: u64| Windows {
-        short: tally(1_000, short),
-        long: tally(5_000, long * 5),
+        short: tally(10_000, short * 10),
+        long: tally(50_000, long * 50),
         ..Windows::default()
     };
     for (short, long, expected) in [
         (79, 79, Standing::Elevated),
         (80, 59, Standing::Clear),
         (80, 60, Standing::Trips),
+        (60, 80, Standing::Trips),
+        (59, 80, Standing::Elevated),
         (200, 59, Standing::Clear),
         (0, 60, Standing::Elevated),
         (0, 59, Standing::Clear),
@@ -117,6 +119,7 @@ fn extra_spend_counts_a_dearer_winner_and_not_retries() {
 fn unpriced_routes_are_compared_in_tokens_and_say_so() {
     let tokens = Tally {
         originals: 100,
+        hedges: 7,
         unpriced: 107,
         tokens_total: 10_700,
         tokens_alone: 10_000,
