@@ -234,6 +234,18 @@ pub struct CohortCounters {
     pub unpriced_tokens_without: u64,
     /// `cost - cost_without`, where positive, by the route that the extra attempt ran on.
     pub extra_by_route: BTreeMap<String, Picos>,
+    /// Whole answers (not streamed) by primaries whose tokens are known.
+    pub answers: u64,
+    /// How long they took, in milliseconds.
+    pub answers_ms: u64,
+    /// Tokens that they hold.
+    pub answers_tokens: u64,
+    /// Those of them that took at least the armed delay.
+    pub slow_answers: u64,
+    /// How long those took, in milliseconds.
+    pub slow_answers_ms: u64,
+    /// Tokens that those hold.
+    pub slow_answers_tokens: u64,
 }
 
 /// One lane.

@@ -225,6 +225,7 @@ fn counters(action: &Action, course: &Course, class: StatusClass) -> CohortCount
     change.audited = u64::from(course.audited);
     change.late = u64::from(course.late);
     objective(action, course, class, &mut change);
+    length(action, course, class, &mut change);
     money(course, &mut change);
     change
 }
@@ -239,6 +240,25 @@ fn objective(action: &Action, course: &Course, class: StatusClass, change: &mut 
     change.objective_measured = 1;
     let met = course.first_token.is_some_and(|seen| seen.as_millis() <= u128::from(objective.first_token_ms));
     change.objective_met = u64::from(met);
+}
+
+/// How long a whole answer took and is, where the primary gave it: whether slow ones are simply long.
+fn length(action: &Action, course: &Course, class: StatusClass, change: &mut CohortCounters) {
+    let by_primary = |booked: &&Booked| {
+        booked.kind == Kind::Primary && booked.role == Role::Winner && booked.basis == Basis::Exact
+    };
+    let whole = class == StatusClass::Success && !action.request.stream;
+    let answer = course.booked.iter().find(by_primary).filter(|_| whole);
+    let Some((answer, took)) = answer.zip(course.first_token) else { return };
+    let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    change.answers = 1;
+    change.answers_ms = millis;
+    change.answers_tokens = answer.usage.output;
+    if course.hedge_delay.is_some_and(|delay| took >= delay) {
+        change.slow_answers = 1;
+        change.slow_answers_ms = millis;
+        change.slow_answers_tokens = answer.usage.output;
+    }
 }
 
 /// Costs by role, and what the primary alone would have cost.

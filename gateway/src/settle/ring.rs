@@ -75,6 +75,12 @@ fn accumulate(sum: &mut CohortCounters, change: &CohortCounters) {
     sum.cost_estimated += change.cost_estimated;
     sum.unpriced_tokens += change.unpriced_tokens;
     sum.unpriced_tokens_without += change.unpriced_tokens_without;
+    sum.answers += change.answers;
+    sum.answers_ms += change.answers_ms;
+    sum.answers_tokens += change.answers_tokens;
+    sum.slow_answers += change.slow_answers;
+    sum.slow_answers_ms += change.slow_answers_ms;
+    sum.slow_answers_tokens += change.slow_answers_tokens;
     for (route, extra) in &change.extra_by_route {
         *sum.extra_by_route.entry(route.clone()).or_default() += *extra;
     }

@@ -97,6 +97,12 @@ fields!(CohortCounters {
     unpriced_tokens,
     unpriced_tokens_without,
     extra_by_route,
+    answers,
+    answers_ms,
+    answers_tokens,
+    slow_answers,
+    slow_answers_ms,
+    slow_answers_tokens,
 });
 
 fields!(Spent { cost, without, lost, retries, estimated });

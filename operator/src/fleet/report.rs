@@ -16,7 +16,7 @@ use hedgerow_policy::{guardrail::State, latency::Curve, time::Moment};
 
 use super::{
     Memory,
-    worth::{self, Signs, Tail, Terms},
+    worth::{self, Lengths, Signs, Tail, Terms},
 };
 use crate::{
     domain::{
@@ -159,6 +159,7 @@ impl Memory {
             hedges: outcome.windows.hedges_long.hedges,
             wins: outcome.windows.hedges_long.hedge_wins,
             delay: delays.iter().map(|(_, delay)| *delay).min(),
+            lengths: Lengths::of(&outcome.windows.long),
             ..Signs::default()
         };
         for (route, _) in routes {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hedgerow_config::{money::Picos, route::CancelBilling};
+use hedgerow_config::{cohort::Cohort, money::Picos, route::CancelBilling};
 use hedgerow_sim::{Dialect, Marker};
 
 use crate::stand::{Stand, chat, cohort, config, header, provider, route, with_budget};
@@ -59,6 +59,26 @@ async fn a_cancelled_loser_costs_its_input_and_more_where_the_provider_bills_on(
         assert!(total.cost_without < total.cost && total.cost_without.0 > 0, "{total:?}");
         assert_eq!(total.extra_by_route.keys().collect::<Vec<_>>(), ["region-b"]);
     }
+}
+
+#[tokio::test]
+async fn whole_answers_of_primaries_tell_whether_the_slow_ones_are_long_ones() {
+    let (a, b) = (provider("region-a", Dialect::OpenAi).await, provider("region-b", Dialect::OpenAi).await);
+    let mut config = with_budget(config(vec![route(&a), route(&b)]));
+    config.routes[1].tier = 1;
+    // Every firing is withheld, so that the slow one ends by itself.
+    config.cohorts.push(Cohort { holdout_percent: 100, ..cohort(500) });
+    let stand = Stand::start(config).await;
+    for (stream, tokens, first_token_ms) in [(true, 5, 0.0), (false, 7, 0.0), (false, 90, 600.0)] {
+        let prompt =
+            Marker { tokens: Some(tokens), first_token_ms: Some(first_token_ms), ..Marker::default() };
+        stand.chat(&chat(&prompt.text(), stream)).send().await.unwrap().bytes().await.unwrap();
+    }
+    stand.until("all are settled", |stand| stand.cohort("all").total.originals == 3).await;
+    let total = stand.cohort("all").total;
+    assert_eq!((total.answers, total.answers_tokens), (2, 97), "streams are not looked at");
+    assert_eq!((total.slow_answers, total.slow_answers_tokens), (1, 90));
+    assert!(total.slow_answers_ms >= 600 && total.answers_ms >= total.slow_answers_ms, "{total:?}");
 }
 
 #[tokio::test]

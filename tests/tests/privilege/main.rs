@@ -1,5 +1,5 @@
-//! Least privilege over a whole run: the operator was denied nothing, used everything that it may, and no gateway ever had a
-//! token.
+//! Least privilege over a whole run: the operator was denied nothing, wrote no status that is invalid, used everything that
+//! it may, and no gateway ever had a token.
 //!
 //! Input: audit logs of all clusters of a run, `*.log` in the folder `HEDGEROW_AUDIT` (where `tests/cluster/down` leaves
 //! them), or that of the cluster that is up; and the Roles as helm renders them. It says something about the scenarios, too:
@@ -31,6 +31,20 @@ fn the_operator_is_denied_nothing() {
         println!("{count:6}  {right}  {user}  first at {}: {}", first.received, first.message);
     }
     assert!(kinds.is_empty(), "{} kinds of requests were denied", kinds.len());
+}
+
+/// The API server calls a status invalid (422) where it breaks a bound of the CRD: what people would look at is then old.
+#[test]
+fn no_status_that_the_operator_writes_is_invalid() {
+    let run = run();
+    let refused = |entry: &&Entry| {
+        run.operators.contains(&entry.user) && entry.resource.ends_with("/status") && entry.code == 422
+    };
+    let refused: Vec<&Entry> = run.logs.iter().flatten().filter(refused).collect();
+    for entry in &refused {
+        println!("{} {} {}/{}: {}", entry.received, entry.right(), entry.namespace, entry.name, entry.message);
+    }
+    assert!(refused.is_empty(), "{} statuses were refused", refused.len());
 }
 
 #[test]

@@ -41,6 +41,18 @@ pub struct Tally {
     pub tokens_total: u64,
     /// Estimated tokens of those primaries alone.
     pub tokens_alone: u64,
+    /// Whole answers by primaries whose tokens are known.
+    pub answers: u64,
+    /// How long they took, in milliseconds.
+    pub answers_ms: u64,
+    /// Tokens that they hold.
+    pub answers_tokens: u64,
+    /// Those of them that took at least the armed delay.
+    pub slow_answers: u64,
+    /// How long those took, in milliseconds.
+    pub slow_answers_ms: u64,
+    /// Tokens that those hold.
+    pub slow_answers_tokens: u64,
 }
 
 impl AddAssign<&Self> for Tally {
@@ -51,5 +63,6 @@ impl AddAssign<&Self> for Tally {
         add!(originals originals_errors firings hedges hedge_wins withheld thinned audited late deadline_misses);
         add!(primaries_cost hedges_cost losers_cost retries_cost primaries_alone_cost);
         add!(unpriced tokens_total tokens_alone);
+        add!(answers answers_ms answers_tokens slow_answers slow_answers_ms slow_answers_tokens);
     }
 }

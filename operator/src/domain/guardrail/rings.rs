@@ -133,6 +133,12 @@ pub fn tally(counters: &CohortCounters) -> Tally {
         primaries_alone_cost: counters.cost_without.0,
         tokens_total: counters.unpriced_tokens,
         tokens_alone: counters.unpriced_tokens_without,
+        answers: counters.answers,
+        answers_ms: counters.answers_ms,
+        answers_tokens: counters.answers_tokens,
+        slow_answers: counters.slow_answers,
+        slow_answers_ms: counters.slow_answers_ms,
+        slow_answers_tokens: counters.slow_answers_tokens,
         ..Tally::default()
     }
 }

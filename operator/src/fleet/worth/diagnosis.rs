@@ -1,13 +1,17 @@
 //! Why a cohort's tail is slow, as one finding.
 //!
-//! Asked in this order, the first that holds is the finding: the provider slows us down; one route explains the tail; slow
-//! calls come together, so that a second draw wins much less than independent ones would; else single calls are slow. Long
-//! answers are no finding here: pods report first tokens of streams, not how long they are.
+//! Asked in this order, the first that holds is the finding: the provider slows us down; slow answers are long ones; one
+//! route explains the tail; slow calls come together, so that a second draw wins much less than independent ones would; else
+//! single calls are slow. Long answers are looked for where whole answers are waited for: of streams the first token counts,
+//! which does not know how many will follow.
 
 use std::time::Duration;
 
 use hedgerow_crds::v1alpha1::hedge_policy::{Diagnosis, DiagnosisKind};
-use hedgerow_policy::latency::{Curve, Quantile, win_probability};
+use hedgerow_policy::{
+    guardrail::Tally,
+    latency::{Curve, Quantile, win_probability},
+};
 
 use super::Tail;
 use crate::domain::figure;
@@ -20,6 +24,11 @@ const THROTTLED_PERCENT: u64 = 5;
 const EXPLAINS_PERCENT: f64 = 50.0;
 /// Hedges from which their wins say something.
 const HEDGES: u64 = 50;
+/// Slow answers from which their length says something.
+const SLOW_ANSWERS: u64 = 20;
+/// Slow answers are long ones where they have this share of the tokens that would explain their time, percent. (Time is a
+/// constant and so much a token: with nothing else the tokens explain more than all of it.)
+const LENGTH_PERCENT: f64 = 70.0;
 /// Wins below this share of those that were predicted speak of routes that are slow together, percent.
 const TOGETHER_PERCENT: f64 = 50.0;
 
@@ -36,6 +45,37 @@ pub struct Signs {
     pub wins: u64,
     /// The shortest delay in force.
     pub delay: Option<Duration>,
+    /// Time and length of whole answers in the long window.
+    pub lengths: Lengths,
+}
+
+/// Whole answers by primaries, all and those past the delay.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lengths {
+    all: Means,
+    slow: Means,
+    slow_answers: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Means {
+    millis: f64,
+    tokens: f64,
+}
+
+impl Lengths {
+    /// Of a window.
+    pub fn of(tally: &Tally) -> Self {
+        let means = |answers: u64, millis: u64, tokens: u64| {
+            let answers = answers.max(1) as f64;
+            Means { millis: millis as f64 / answers, tokens: tokens as f64 / answers }
+        };
+        Self {
+            all: means(tally.answers, tally.answers_ms, tally.answers_tokens),
+            slow: means(tally.slow_answers, tally.slow_answers_ms, tally.slow_answers_tokens),
+            slow_answers: tally.slow_answers,
+        }
+    }
 }
 
 /// The finding; `None` where the tail is not slow or too little is known.
@@ -47,6 +87,7 @@ pub fn diagnose(tail: &Tail, signs: &Signs) -> Option<Diagnosis> {
         return None;
     }
     let finding = throttled(signs)
+        .or_else(|| long_answers(&signs.lengths))
         .or_else(|| slow_route(tail, &all, p95))
         .or_else(|| together(tail, &all, signs))
         .unwrap_or_else(|| {
@@ -73,6 +114,25 @@ fn throttled(signs: &Signs) -> Option<Finding> {
             figure::percent(share)
         );
         (DiagnosisKind::Throttled, message)
+    })
+}
+
+fn long_answers(lengths: &Lengths) -> Option<Finding> {
+    let Lengths { all, slow, slow_answers } = lengths;
+    let (slower, longer) =
+        (slow.millis / all.millis.max(f64::MIN_POSITIVE), slow.tokens / all.tokens.max(f64::MIN_POSITIVE));
+    let explained =
+        *slow_answers >= SLOW_ANSWERS && longer > 1.0 && longer * 100.0 >= slower * LENGTH_PERCENT;
+    explained.then(|| {
+        let message = format!(
+            "slow answers are long ones: {:.0} tokens in {:.1}s where all have {:.0} in {:.1}s, and a hedge would take as \
+             long; ask for shorter answers (max_tokens), or stream them",
+            slow.tokens,
+            slow.millis / 1_000.0,
+            all.tokens,
+            all.millis / 1_000.0
+        );
+        (DiagnosisKind::LongAnswers, message)
     })
 }
 
@@ -133,6 +193,23 @@ mod tests {
         assert_eq!(kind(&stragglers, &lost), Some(DiagnosisKind::Correlated));
         let won = Signs { wins: 90, ..lost };
         assert_eq!(kind(&stragglers, &won), Some(DiagnosisKind::IndependentStragglers));
+        let answers = |slow_answers, tokens| Signs {
+            lengths: Lengths::of(&Tally {
+                answers: 1_000,
+                answers_ms: 1_000_000,
+                answers_tokens: 200_000,
+                slow_answers,
+                slow_answers_ms: slow_answers * 6_000,
+                slow_answers_tokens: slow_answers * tokens,
+                ..Tally::default()
+            }),
+            ..usual
+        };
+        let long = diagnose(&stragglers, &answers(20, 840)).unwrap();
+        assert_eq!(long.kind, DiagnosisKind::LongAnswers);
+        assert!(long.message.contains("840 tokens in 6.0s where all have 200 in 1.0s"), "{}", long.message);
+        assert_eq!(kind(&stragglers, &answers(20, 830)), Some(DiagnosisKind::IndependentStragglers));
+        assert_eq!(kind(&stragglers, &answers(19, 900)), Some(DiagnosisKind::IndependentStragglers));
         let slow = diagnose(&tail(&QUIET, &[(500, 100), (9_000, 150)]), &usual).unwrap();
         assert_eq!(slow.kind, DiagnosisKind::SlowRoute);
         assert!(slow.message.starts_with("west alone explains 100 %"), "{}", slow.message);

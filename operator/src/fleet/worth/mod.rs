@@ -9,7 +9,7 @@ mod recommendation;
 
 use hedgerow_policy::latency::Curve;
 
-pub use diagnosis::{Signs, diagnose};
+pub use diagnosis::{Lengths, Signs, diagnose};
 pub use recommendation::{Terms, recommend};
 
 /// Samples below which a curve says nothing about its tail.
