@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use hedgerow::replay::whatif::{Given, whatif};
+use hedgerow::replay::whatif::{Given, report, whatif};
 
 /// The most memory that this process has ever held, in KiB (proc(5), `VmHWM`).
 fn peak() -> u64 {
@@ -45,7 +45,7 @@ fn a_hundred_times_as_many_rows_take_no_more_memory() {
     let path = directory.path().join("attempts.csv.gz");
     let told = |rows| {
         let bytes = write(&path, rows);
-        let text = whatif(&path, &Given::default(), &mut |_| {}).unwrap();
+        let text = report::text(&whatif(&path, &Given::default(), &mut |_| {}).unwrap());
         assert!(text.contains(" 2 routes, 3 cohorts (skipped "), "{text}");
         (bytes, peak())
     };

@@ -1,12 +1,18 @@
 //! The command line of `hedgerow replay`: arguments in, text and whether all held out. Prints nothing itself.
 
-use std::{fmt::Write as _, fs, num::NonZeroUsize, path::PathBuf, thread};
+use std::{
+    fmt::Write as _,
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use anyhow::Context as _;
 
 use super::{
     conduct, report, scenario,
-    whatif::{Given, Progress, whatif},
+    whatif::{self, Given, Progress, whatif},
 };
 
 /// Arguments of `hedgerow replay`.
@@ -18,7 +24,7 @@ pub struct Args {
 
     /// Instead of a scenario: your own attempts, as JSON lines of a gateway or as CSV with the columns time, route,
     /// first_token_ms, total_ms, input_tokens, output_tokens, status and if you like model, stream, cohort; also in gzip.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "list", "json", "html"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "list"])]
     from: Option<PathBuf>,
 
     /// With --from: YAML of your HedgePolicy, for bounds and guardrails, and of your ProviderRoutes, for prices.
@@ -37,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
-    /// An array of scenarios for programs.
+    /// For programs: an array of scenarios, or with --from one object.
     #[arg(long)]
     json: bool,
 
@@ -64,7 +70,7 @@ pub fn command(
     tell: &mut dyn FnMut(&Progress),
 ) -> anyhow::Result<(String, bool)> {
     if let Some(from) = &args.from {
-        return Ok((whatif(from, given, tell)?, true));
+        return Ok((own_traffic(args, from, given, tell)?, true));
     }
     if args.list {
         let mut text = String::new();
@@ -88,9 +94,26 @@ pub fn command(
     } else {
         done.iter().map(|(scenario, results)| report::text(scenario, results, args.seeds)).collect()
     };
-    if let Some(path) = &args.html {
-        fs::write(path, report::html(&done, args.seeds))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
+    write_page(args, || report::html(&done, args.seeds))?;
     Ok((text, good))
+}
+
+fn own_traffic(
+    args: &Args,
+    from: &Path,
+    given: &Given,
+    tell: &mut dyn FnMut(&Progress),
+) -> anyhow::Result<String> {
+    let answer = whatif(from, given, tell)?;
+    write_page(args, || whatif::report::html(&answer))?;
+    Ok(if args.json {
+        format!("{:#}\n", whatif::report::json(&answer))
+    } else {
+        whatif::report::text(&answer)
+    })
+}
+
+fn write_page(args: &Args, page: impl FnOnce() -> String) -> anyhow::Result<()> {
+    let Some(path) = &args.html else { return Ok(()) };
+    fs::write(path, page()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use plotters::style::RGBColor;
 
+use super::page;
 use crate::{
     chart::{BLUE, Chart, GREEN, OLIVE, ORANGE, PURPLE, RED, Series, TEAL, escaped},
     replay::{Results, engine::Run, experiment::Row, figures::percentile, scenario::Scenario},
 };
 
-const STYLE: &str = include_str!("../../demo/report/style.css");
 /// Colours of arms, in their order; further arms are left out of pictures and stay in the table.
 const COLOURS: [RGBColor; 7] = [ORANGE, BLUE, GREEN, RED, PURPLE, TEAL, OLIVE];
 /// Points of a line.
@@ -23,20 +23,14 @@ type Points = Vec<(f64, Option<f64>)>;
 
 /// The page.
 pub fn html(scenarios: &[(&Scenario, Results)], seeds: u64) -> String {
-    let mut page = String::with_capacity(500_000);
-    let _ = write!(
-        page,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Hedgerow replay</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>Hedgerow replay</h1>\n\
-         <p class=\"lead\">The shipped policy in virtual time, beside other systems' published rules, over the same requests. \
-         {}.</p>\n",
-        if seeds == 1 {
-            "One seed".to_owned()
-        } else {
-            format!("Medians over {seeds} seeds; pictures show the first")
-        }
-    );
+    let seeds = if seeds == 1 {
+        "One seed".to_owned()
+    } else {
+        format!("Medians over {seeds} seeds; pictures show the first")
+    };
+    let mut page = page::head(&format!(
+        "The shipped policy in virtual time, beside other systems' published rules, over the same requests. {seeds}."
+    ));
     for (scenario, results) in scenarios {
         let _ = write!(
             page,
@@ -53,7 +47,9 @@ pub fn html(scenarios: &[(&Scenario, Results)], seeds: u64) -> String {
             from = to;
         }
     }
-    page.push_str("<footer>Everything here is simulated; the models and what they assume are in the scenarios' sources.</footer>\n</body>\n</html>\n");
+    page.push_str(&page::foot(
+        "Everything here is simulated; the models and what they assume are in the scenarios' sources.",
+    ));
     page
 }
 
@@ -121,10 +117,8 @@ fn pictures(rows: &[Row], runs: &[Run]) -> String {
         let drawn = series.iter().any(|line| line.points.iter().any(|(_, y)| y.is_some_and(|y| y > 0.0)));
         if drawn {
             let (thresholds, moments, shaded) = (Vec::new(), Vec::new(), shaded.clone());
-            let chart =
-                Chart { title, x: "time in s", y, series, thresholds, moments, shaded, logarithmic }.svg();
-            let see = escaped(&see);
-            let _ = write!(text, "<p class=\"see\">{see}</p>\n<div class=\"picture\">{chart}</div>\n");
+            let chart = Chart { title, x: "time in s", y, series, thresholds, moments, shaded, logarithmic };
+            text.push_str(&page::picture(&see, &chart));
         }
     };
     let p99 = |row: Option<&Row>| row.map_or(f64::NAN, |row| row.spread("p99").at);

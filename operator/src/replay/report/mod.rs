@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+pub mod page;
 mod text;
 
 pub use html::html;

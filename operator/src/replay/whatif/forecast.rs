@@ -8,19 +8,20 @@ use std::time::Duration;
 use hedgerow_policy::{
     delay::{self, Strategy, predict},
     latency::{Curve, Decayed, Quantile, win_probability},
-    ledger::{self, Prices, Usage},
 };
 
 use super::{
-    fit::{Cohort, Route},
+    course::Course,
+    diagnosis::{Tail, diagnose},
+    fit::Cohort,
+    recommendation::recommend,
+    spend::Spend,
     terms::Given,
 };
-use crate::replay::model::terms::delay_rule;
+use crate::replay::model::{chance::bisect, terms::delay_rule};
 
-/// Samples below which a cohort is told of, and nothing more.
-const LEAST: f64 = 200.0;
-/// Gain at p99 below which hedging does not pay, as a share.
-const WORTH: f64 = 0.10;
+/// Points of a line's curve.
+const POINTS: usize = 96;
 
 /// What one delay would have done.
 #[derive(Clone, Debug)]
@@ -37,27 +38,16 @@ pub struct Line {
     pub extra: f64,
     /// By route: delay and probability.
     pub plans: Vec<(String, Duration, f64)>,
+    /// Requests that miss the deadline, as a share.
+    pub missed: f64,
+    /// Share of requests that wait longer, by seconds: what is drawn.
+    pub curve: Vec<(f64, f64)>,
     /// Times that the guardrail trips.
     pub trips: u32,
-}
-
-/// What makes the tail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
-    /// Too few samples.
-    Unknown,
-    /// A hedge has nowhere to go.
-    OneRoute,
-    /// One route is slow.
-    SlowRoute,
-    /// What takes long is the answer itself.
-    LongAnswers,
-    /// Hedges of the records win far less often than independent legs would.
-    Correlated,
-    /// There is little to gain.
-    Short,
-    /// Independent stragglers.
-    Stragglers,
+    /// Signals that trip it.
+    pub tripped_by: Vec<&'static str>,
+    /// Its duplicates and suspensions over the time of the records.
+    pub course: Course,
 }
 
 /// One cohort's forecast.
@@ -72,23 +62,28 @@ pub struct Forecast {
     pub tail: Tail,
     /// In words.
     pub because: String,
-    /// Place of the recommended line.
+    /// Place of the recommended line; 0 = do not hedge.
     pub recommended: usize,
-    /// Extra spend is in tokens: no prices.
-    pub in_tokens: bool,
+    /// Why, in sentences.
+    pub advice: String,
+    /// What requests must meet: the objective of the policy's cohort, else the policy's deadline.
+    pub deadline: Duration,
     /// P(a hedge wins).
     pub win: f64,
     /// The guardrails.
     pub rules: hedgerow_policy::guardrail::Rules,
-    /// Cost of an original, in tokens or 1e-12 of the currency, and of its input alone.
-    pub cost: (f64, f64),
+    /// What requests cost.
+    pub spend: Spend,
 }
 
 /// A route with its curve and its share of the originals.
-struct Part<'a> {
-    name: &'a str,
-    share: f64,
-    curve: Curve,
+pub struct Part<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Share, 0 to 1.
+    pub share: f64,
+    /// First tokens, or whole answers of what does not stream.
+    pub curve: Curve,
 }
 
 impl Forecast {
@@ -104,8 +99,9 @@ impl Forecast {
                 curve: Curve::new(&Decayed::from(&route.counts), &[]),
             })
             .collect();
-        let (cost, in_tokens) = cost(cohort, given);
+        let spend = Spend::of(cohort, given);
         let rule = delay_rule(&given.policy, cohort.streaming());
+        let deadline = given.deadline(name, cohort.streaming());
         let strategies = [
             ("off", None),
             ("p80", Some((Strategy::Quantile, 80))),
@@ -114,18 +110,16 @@ impl Forecast {
             ("p99", Some((Strategy::Quantile, 99))),
             ("optimal", Some((Strategy::Optimal, 100 - rule.duplicate_target_percent))),
         ];
-        let lines: Vec<Line> = strategies
-            .into_iter()
-            .map(|(name, strategy)| {
-                let rule = strategy.map(|(strategy, quantile)| delay::Rule {
-                    strategy,
-                    quantile_percent: quantile,
-                    duplicate_target_percent: 100 - quantile,
-                    ..rule
-                });
-                line(name, rule.as_ref(), &parts, cost)
-            })
-            .collect();
+        let rules = strategies.map(|(name, strategy)| {
+            let rule = strategy.map(|(strategy, quantile)| delay::Rule {
+                strategy,
+                quantile_percent: quantile,
+                duplicate_target_percent: 100 - quantile,
+                ..rule
+            });
+            (name, rule)
+        });
+        let lines = lines(&rules, &parts, &spend, deadline);
         let win = parts.iter().map(|part| part.share * win(part, &parts, rule.min)).sum();
         let mut forecast = Self {
             name: name.to_owned(),
@@ -134,73 +128,54 @@ impl Forecast {
             tail: Tail::Unknown,
             because: String::new(),
             recommended: 0,
-            in_tokens,
+            advice: String::new(),
+            deadline,
             win,
             rules: crate::domain::guardrail::rules(&given.policy),
-            cost,
+            spend,
         };
-        (forecast.tail, forecast.because) = forecast.diagnose(cohort, &parts);
+        (forecast.tail, forecast.because) = diagnose(&forecast, cohort, &parts);
         forecast
     }
 
-    /// Chooses, once trips are known: the best tail of what never trips, the cheaper of two that are within 2 %.
+    /// Chooses, once trips are known.
     pub fn recommend(&mut self) {
-        self.recommended = 0;
-        if !matches!(self.tail, Tail::Stragglers) {
-            return;
-        }
-        let calm = || self.lines.iter().enumerate().skip(1).filter(|(_, line)| line.trips == 0);
-        let best = calm().map(|(_, line)| line.at[2]).fold(f64::INFINITY, f64::min);
-        let good = calm().filter(|(_, line)| line.at[2] <= best * 1.02);
-        self.recommended =
-            good.min_by(|(_, a), (_, b)| a.extra.total_cmp(&b.extra)).map_or(0, |(place, _)| place);
-    }
-
-    fn diagnose(&self, cohort: &Cohort, parts: &[Part<'_>]) -> (Tail, String) {
-        let samples: f64 = parts.iter().map(|part| part.curve.effective_samples()).sum();
-        if samples < LEAST {
-            return (Tail::Unknown, format!("{samples:.0} samples are too few to say anything"));
-        }
-        if parts.len() < 2 {
-            return (Tail::OneRoute, "a hedge needs a second failure domain".to_owned());
-        }
-        let generation = cohort.generation.0 / cohort.generation.1.max(f64::MIN_POSITIVE);
-        if !cohort.streaming() && generation > 0.7 {
-            let share = generation * 100.0;
-            return (
-                Tail::LongAnswers,
-                format!("{share:.0} % of the time of the slowest is generation after the first token"),
-            );
-        }
-        if let Some(because) = slow_route(parts) {
-            return (Tail::SlowRoute, because);
-        }
-        let won = cohort.hedges.1 as f64 / cohort.hedges.0.max(1) as f64;
-        if cohort.hedges.0 >= 50 && won < 0.5 * self.win {
-            return (
-                Tail::Correlated,
-                format!(
-                    "{:.0} % of its hedges won where independent routes would give {:.0} %",
-                    won * 100.0,
-                    self.win * 100.0
-                ),
-            );
-        }
-        let off = self.lines[0].at[2];
-        let best = self.lines[1..].iter().map(|line| line.at[2]).fold(f64::INFINITY, f64::min);
-        if best > off * (1.0 - WORTH) {
-            let gain = (1.0 - best / off) * 100.0;
-            return (Tail::Short, format!("the best delay takes {gain:.0} % off p99"));
-        }
-        (Tail::Stragglers, String::new())
+        (self.recommended, self.advice) = recommend(self);
     }
 }
 
 /// Share and curve of a route's primaries, and their hedge: curve, delay, probability.
 type Leg<'a> = (f64, &'a Curve, Option<(&'a Curve, Duration, f64)>);
 
-/// One line of the table.
-fn line(name: &'static str, rule: Option<&delay::Rule>, parts: &[Part<'_>], cost: (f64, f64)) -> Line {
+/// The table. All curves are drawn over the same times: to half beyond p99 without hedges.
+fn lines(
+    rules: &[(&'static str, Option<delay::Rule>)],
+    parts: &[Part<'_>],
+    spend: &Spend,
+    deadline: Duration,
+) -> Vec<Line> {
+    let mut end = 0.0;
+    let of = |(name, rule): &(&'static str, Option<delay::Rule>)| {
+        let (mut line, legs) = line(name, rule.as_ref(), parts, spend);
+        line.at = [0.5, 0.95, 0.99].map(|p| bisect(|t| survival(&legs, t) <= 1.0 - p));
+        line.missed = survival(&legs, deadline.as_secs_f64());
+        if rule.is_none() {
+            end = line.at[2] * 1.5;
+        }
+        let times = (0..=POINTS).map(|point| end * point as f64 / POINTS as f64);
+        line.curve = times.map(|t| (t, survival(&legs, t))).collect();
+        line
+    };
+    rules.iter().map(of).collect()
+}
+
+/// One line of the table without what follows from its curve, and its legs.
+fn line<'a>(
+    name: &'static str,
+    rule: Option<&delay::Rule>,
+    parts: &'a [Part<'_>],
+    spend: &Spend,
+) -> (Line, Vec<Leg<'a>>) {
     let mut plans = Vec::new();
     let mut legs: Vec<Leg<'_>> = Vec::new();
     let (mut duplicates, mut busiest) = (0.0, (0.0, None));
@@ -222,21 +197,33 @@ fn line(name: &'static str, rule: Option<&delay::Rule>, parts: &[Part<'_>], cost
         });
         legs.push((part.share, &part.curve, hedge));
     }
-    let survival = |t: f64| {
-        let t = Duration::from_secs_f64(t);
-        let of = |(share, curve, hedge): &Leg<'_>| {
-            share
-                * hedge.map_or_else(
-                    || curve.survival(t),
-                    |(other, delay, send)| predict::survival(curve, other, delay, send, t),
-                )
-        };
-        legs.iter().map(of).sum::<f64>()
+    let line = Line {
+        name,
+        delay: busiest.1,
+        at: [0.0; 3],
+        duplicates,
+        extra: spend.extra(duplicates),
+        plans,
+        missed: 0.0,
+        curve: Vec::new(),
+        trips: 0,
+        tripped_by: Vec::new(),
+        course: Course::default(),
     };
-    let at = [0.5, 0.95, 0.99].map(|p| crate::replay::model::chance::bisect(|t| survival(t) <= 1.0 - p));
-    // Whichever leg loses has paid its input and no output.
-    let extra = if cost.0 > 0.0 { duplicates * cost.1 / cost.0 } else { 0.0 };
-    Line { name, delay: busiest.1, at, duplicates, extra, plans, trips: 0 }
+    (line, legs)
+}
+
+/// Share of all requests that wait longer than `t` seconds.
+fn survival(legs: &[Leg<'_>], t: f64) -> f64 {
+    let t = Duration::from_secs_f64(t);
+    let of = |(share, curve, hedge): &Leg<'_>| {
+        share
+            * hedge.map_or_else(
+                || curve.survival(t),
+                |(other, delay, send)| predict::survival(curve, other, delay, send, t),
+            )
+    };
+    legs.iter().map(of).sum()
 }
 
 /// The curve of the fastest other route.
@@ -253,50 +240,4 @@ fn alternate<'a>(part: &Part<'_>, parts: &'a [Part<'_>]) -> Option<&'a Curve> {
 fn win(part: &Part<'_>, parts: &[Part<'_>], min: Duration) -> f64 {
     let age = part.curve.quantile(0.95).map_or(min, |quantile| quantile.bound().max(min));
     alternate(part, parts).and_then(|other| win_probability(&part.curve, other, age)).unwrap_or(0.0)
-}
-
-/// Whether one route makes the tail: its p95 is three times that of the best, and most of what is slow is its own.
-fn slow_route(parts: &[Part<'_>]) -> Option<String> {
-    let p95 = |part: &Part<'_>| part.curve.quantile(0.95).map(Quantile::bound);
-    let best = parts.iter().filter_map(p95).min()?;
-    let slow = parts.iter().max_by_key(|part| p95(part))?;
-    let own = p95(slow)?;
-    let threshold = best * 3;
-    let above: f64 = parts.iter().map(|part| part.share * part.curve.survival(threshold)).sum();
-    let share = slow.share * slow.curve.survival(threshold) / above.max(f64::MIN_POSITIVE);
-    (own > threshold && share > 0.5).then(|| {
-        format!(
-            "{} has a p95 of {} where the best has {}; {:.0} % of what is slow is its own. Ejection helps there, hedging does not",
-            slow.name,
-            crate::domain::figure::latency(own),
-            crate::domain::figure::latency(best),
-            share * 100.0
-        )
-    })
-}
-
-/// Mean cost of an original and of its input; in 1e-12 of the currency, or in tokens where a price is missing.
-fn cost(cohort: &Cohort, given: &Given) -> ((f64, f64), bool) {
-    let priced = |(name, route): (&String, &Route)| -> Option<(f64, f64)> {
-        let prices: Prices = given.price(name, &route.model)?;
-        let of = |input: u64, output: u64| {
-            ledger::cost(&Usage { input_uncached: input, output, ..Usage::default() }, &prices).0 as f64
-        };
-        Some((of(route.tokens.0, route.tokens.1), of(route.tokens.0, 0)))
-    };
-    let sums: Option<Vec<(f64, f64)>> = cohort.routes.iter().map(priced).collect();
-    let answered = cohort.answered.max(1) as f64;
-    let mean = |pairs: &[(f64, f64)]| {
-        let sum = pairs.iter().fold((0.0, 0.0), |(all, input), pair| (all + pair.0, input + pair.1));
-        (sum.0 / answered, sum.1 / answered)
-    };
-    if let Some(sums) = sums.filter(|sums| !sums.is_empty()) {
-        return (mean(&sums), false);
-    }
-    let tokens: Vec<(f64, f64)> = cohort
-        .routes
-        .values()
-        .map(|route| ((route.tokens.0 + route.tokens.1) as f64, route.tokens.0 as f64))
-        .collect();
-    (mean(&tokens), true)
 }

@@ -4,6 +4,8 @@
 //! the plan's probability; costs follow. Every ten seconds the windows are judged and the latch takes a step, exactly as the
 //! operator does it. While suspended nothing is hedged, and the trial follows.
 
+use std::collections::BTreeSet;
+
 use hedgerow_policy::{
     gate::Mode,
     guardrail::{Context, Latch, Ring, State, Tally, Wish, evaluate, step, windows},
@@ -11,16 +13,18 @@ use hedgerow_policy::{
 };
 
 use super::{
+    course::Course,
     fit::{Cohort, waited},
     forecast::{Forecast, Line},
     rows::{BACKWARDS, Row},
+    spend::Spend,
 };
 
 /// One cohort's guardrails, one per delay.
 pub struct Guard<'a> {
     cohort: &'a Cohort,
     rules: hedgerow_policy::guardrail::Rules,
-    cost: (f64, f64),
+    spend: Spend,
     win: f64,
     watches: Vec<Watch>,
 }
@@ -34,11 +38,13 @@ struct Watch {
     rest: f64,
     wins: f64,
     trips: u32,
+    tripped_by: BTreeSet<&'static str>,
+    course: Course,
 }
 
 impl<'a> Guard<'a> {
     /// Nothing read yet.
-    pub fn of(cohort: &'a Cohort, forecast: &Forecast) -> Self {
+    pub fn of(cohort: &'a Cohort, forecast: &Forecast, span: Option<(Moment, Moment)>) -> Self {
         let watch = |line: &Line| Watch {
             line: line.clone(),
             ring: Ring::new(),
@@ -47,11 +53,13 @@ impl<'a> Guard<'a> {
             rest: 0.0,
             wins: 0.0,
             trips: 0,
+            tripped_by: BTreeSet::new(),
+            course: Course::over(span),
         };
         Self {
             cohort,
             rules: forecast.rules.clone(),
-            cost: forecast.cost,
+            spend: forecast.spend,
             win: forecast.win,
             watches: forecast.lines.iter().skip(1).map(watch).collect(),
         }
@@ -65,7 +73,7 @@ impl<'a> Guard<'a> {
         let route = self.cohort.place(&row.route);
         for watch in &mut self.watches {
             watch.turn(row.at, &self.rules);
-            watch.count(row, route, self.cost, self.win);
+            watch.count(row, route, self.spend, self.win);
         }
     }
 
@@ -73,6 +81,8 @@ impl<'a> Guard<'a> {
     pub fn tell(&self, forecast: &mut Forecast) {
         for (line, watch) in forecast.lines.iter_mut().skip(1).zip(&self.watches) {
             line.trips = watch.trips;
+            line.tripped_by = watch.tripped_by.iter().copied().collect();
+            line.course = watch.course.clone();
         }
         forecast.recommend();
     }
@@ -103,14 +113,15 @@ impl Watch {
         let wish = Wish { mode: Mode::Enforce, ..Wish::default() };
         let (latch, transition) = step(&self.latch, rules, &wish, &evaluation, at);
         self.latch = latch;
-        if transition.is_some_and(|transition| transition.to == State::Suspended) {
+        if let Some(transition) = transition.filter(|transition| transition.to == State::Suspended) {
             self.trips += 1;
+            self.tripped_by.extend(transition.reading.map(|reading| reading.signal.as_str()));
             // What led to the trip does not count against what follows.
             self.ring = Ring::new();
         }
     }
 
-    fn count(&mut self, row: &Row, route: &str, cost: (f64, f64), win: f64) {
+    fn count(&mut self, row: &Row, route: &str, spend: Spend, win: f64) {
         let plan = self.line.plans.iter().find(|(name, ..)| name == route);
         let fires = plan.is_some_and(|(_, delay, _)| waited(row) > *delay);
         let share = f64::from(self.latch.share_percent()) / 100.0;
@@ -120,15 +131,16 @@ impl Watch {
         let (hedges, wins) = (self.rest.floor(), self.wins.floor());
         self.rest -= hedges;
         self.wins -= wins;
-        let alone = (cost.0 * f64::from(row.weight)) as u128;
+        let alone = (spend.original * f64::from(row.weight)) as u128;
         let tally = Tally {
             originals: u64::from(row.weight),
             hedges: hedges as u64,
             hedge_wins: wins as u64,
-            primaries_cost: alone + (hedges * cost.1) as u128,
+            primaries_cost: alone + (hedges * spend.input) as u128,
             primaries_alone_cost: alone,
             ..Tally::default()
         };
+        self.course.count(row.at, tally.originals, tally.hedges, self.latch.state == State::Suspended);
         *self.ring.at(row.at) += &tally;
     }
 }

@@ -10,31 +10,37 @@
 //!
 //! Refuses: to guess. A row that cannot be read is counted and its place is told; without prices spend is in tokens.
 
+mod answer;
+mod course;
 mod csv;
+mod diagnosis;
 mod fit;
 mod forecast;
 mod guard;
 mod lines;
 mod progress;
+mod recommendation;
 mod records;
+pub mod report;
 mod rows;
-mod table;
+mod spend;
 mod terms;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::BTreeMap, path::Path};
 
+pub use answer::Answer;
 pub use csv::HeaderError;
 pub use progress::Progress;
 pub use rows::{Row, RowsError, Skipped};
 pub use terms::Given;
 
-/// Reads `from` and tells what would have been, in words; on the way it tells `tell` how far it is.
+/// Reads `from` and finds what would have been; on the way it tells `tell` how far it is.
 ///
 /// # Errors
 /// The file cannot be read at all, or is no such file.
-pub fn whatif(from: &Path, given: &Given, tell: &mut dyn FnMut(&Progress)) -> Result<String, RowsError> {
+pub fn whatif(from: &Path, given: &Given, tell: &mut dyn FnMut(&Progress)) -> Result<Answer, RowsError> {
     let mut fit = fit::Fit::default();
     let skipped = rows::read(from, 1, &mut |row| fit.add(row), tell)?;
     let mut forecasts: Vec<_> =
@@ -43,7 +49,7 @@ pub fn whatif(from: &Path, given: &Given, tell: &mut dyn FnMut(&Progress)) -> Re
         .cohorts
         .iter()
         .zip(&forecasts)
-        .map(|((name, cohort), forecast)| (name.as_str(), guard::Guard::of(cohort, forecast)))
+        .map(|((name, cohort), forecast)| (name.as_str(), guard::Guard::of(cohort, forecast, fit.span)))
         .collect();
     let mut judge = |row: &Row| {
         if let Some(guard) = guards.get_mut(fit.place(&row.cohort)) {
@@ -54,5 +60,5 @@ pub fn whatif(from: &Path, given: &Given, tell: &mut dyn FnMut(&Progress)) -> Re
     for (forecast, guard) in forecasts.iter_mut().zip(guards.values()) {
         guard.tell(forecast);
     }
-    Ok(table::text(&fit, &forecasts, &skipped, given))
+    Ok(Answer::of(&fit, forecasts, skipped, given))
 }

@@ -1,8 +1,8 @@
 //! What the user has given beside the records: a policy for bounds and guardrails, routes for prices.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use hedgerow_crds::v1alpha1::hedge_policy::HedgePolicySpec;
+use hedgerow_crds::v1alpha1::{gateway_fleet::GatewayFleetSpec, hedge_policy::HedgePolicySpec};
 use hedgerow_policy::ledger::Prices;
 
 use crate::{domain::Objects, replay::model::terms};
@@ -13,11 +13,14 @@ pub struct Given {
     pub policy: HedgePolicySpec,
     /// Prices by route and model.
     pub prices: BTreeMap<(String, String), Prices>,
+    /// Currency of them: that of the fleet where one is given, else the resource's default.
+    pub currency: String,
 }
 
 impl Default for Given {
     fn default() -> Self {
-        Self { policy: terms::policy(&serde_json::json!({})), prices: BTreeMap::new() }
+        let currency = GatewayFleetSpec::default().currency.to_string();
+        Self { policy: terms::policy(&serde_json::json!({})), prices: BTreeMap::new(), currency }
     }
 }
 
@@ -33,6 +36,15 @@ impl Given {
 }
 
 impl Given {
+    /// Until when a request of a cohort must have its first token (its whole answer where it does not stream).
+    pub fn deadline(&self, cohort: &str, streaming: bool) -> Duration {
+        let named = self.policy.cohorts.iter().find(|of| of.name == cohort);
+        let objective = named.and_then(|of| of.objective.as_ref()).map(|objective| &objective.first_token);
+        let deadline = &self.policy.deadline;
+        let own = if streaming { &deadline.stream } else { &deadline.complete };
+        objective.unwrap_or(own).parse().unwrap_or(Duration::MAX)
+    }
+
     /// Of the user's objects: the only policy, or the one that is named; prices of all routes.
     ///
     /// # Errors
@@ -50,6 +62,9 @@ impl Given {
                     names.join(", ")
                 ));
             }
+        }
+        if let [fleet] = objects.fleets.as_slice() {
+            given.currency = fleet.spec.currency.to_string();
         }
         for route in &objects.routes {
             for model in &route.spec.models {
