@@ -2,9 +2,13 @@
 //!
 //! The timer runs from the start of the primary. When it fires, all facts are gathered and `policy::gate::decide` answers
 //! once; only then something is taken: breaker pass and route permit first, budget second. A refusal gives everything
-//! back, is counted by its reason, and ends hedging for this user action.
+//! back, is counted by its reason, and ends hedging for this user action. What forbids hedges holds at once, also for user
+//! actions that began before it did.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use hedgerow_config::{cohort::DecisionState, settings::Hedging, state::CohortCounters};
 use hedgerow_policy::{
@@ -16,13 +20,13 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-use super::{Race, attempt::Attempt, launch, slot::HedgeRight};
+use super::{Race, action::Action, attempt::Attempt, launch, slot::HedgeRight};
 use crate::{
     plan::{
         NoRoute,
         alternate::{self, Alternate},
     },
-    runtime::cohort::CohortRuntime,
+    runtime::{cohort::CohortRuntime, snapshot::Snapshot},
 };
 
 /// Whether and when a hedge may be launched.
@@ -198,15 +202,12 @@ impl Race<'_> {
         let lane = runtime.lanes.with(|lanes| lanes.view(now, request.lane.state.id));
         let buffered =
             runtime.gauges.buffered.get().saturating_mul(1_000) / settings.buffered_bytes_limit.max(1);
-        let mode = if settings.hedging == Hedging::Forbidden { gate::Mode::Disabled } else { cohort.mode() };
+        let (mode, guardrail_suspended) = switches(action, cohort);
         Facts {
             committed: false,
             draining: runtime.draining(),
             mode,
-            guardrail_suspended: matches!(
-                cohort.config.decision.state,
-                DecisionState::Suspended | DecisionState::Disabled
-            ),
+            guardrail_suspended,
             blind: cohort.blind(now, runtime.fleet().heartbeat),
             enrol_draw: action.draw(Purpose::Enrol),
             share_per_mille: cohort.share_per_mille(),
@@ -230,4 +231,26 @@ impl Race<'_> {
             send_per_mille: plan.send_per_mille,
         }
     }
+}
+
+/// Mode, and whether a guardrail has suspended the cohort: as when the user action began, unless what is in force now is
+/// stricter. A delay is seconds long, and no hedge may be sent after this pod has acknowledged that hedging is off.
+fn switches(action: &Action, cohort: &CohortRuntime) -> (gate::Mode, bool) {
+    let before = standing(&action.snapshot, cohort);
+    let current = action.runtime.snapshot();
+    let Some(current) = current.as_ref().filter(|current| !Arc::ptr_eq(current, &action.snapshot)) else {
+        return before;
+    };
+    let Some(later) = current.cohorts.iter().find(|later| later.id == cohort.id) else {
+        return (gate::Mode::Disabled, before.1);
+    };
+    let now = standing(current, later);
+    (if now.0 == gate::Mode::Enforce { before.0 } else { now.0 }, before.1 || now.1)
+}
+
+fn standing(snapshot: &Snapshot, cohort: &CohortRuntime) -> (gate::Mode, bool) {
+    let forbidden = snapshot.settings.hedging == Hedging::Forbidden;
+    let suspended =
+        matches!(cohort.config.decision.state, DecisionState::Suspended | DecisionState::Disabled);
+    (if forbidden { gate::Mode::Disabled } else { cohort.mode() }, suspended)
 }

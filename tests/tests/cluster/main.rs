@@ -45,6 +45,7 @@ mod replicas_handover;
 mod right;
 mod secret_rotation;
 mod spend;
+mod suspended_latch;
 mod team;
 mod too_large;
 mod trip;

@@ -1,15 +1,11 @@
 //! Nobody watches for five minutes: gateways go on, and the next operator puts everything right.
 
-use std::{
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::time;
 
 use crate::{
-    api::root,
     installation::Installation,
     load::{Load, busy_team},
     right::right_again,
@@ -34,7 +30,7 @@ async fn five_minutes_without_an_operator_cut_nothing_and_leave_nothing_wrong() 
     team.kubectl(&["patch", "hp", "default-chat", "--type=merge", "--patch", HOLDOUT]);
     until("another pod in its place, with the configuration that is stored", SOON, async || {
         let pods = team.pods().await;
-        let states: Vec<Value> = states(&team).await;
+        let states: Vec<Value> = team.states().await;
         let ready = states.iter().filter(|state| state["ready"] == true).count();
         (pods.len() == 2 && pods.iter().all(|pod| pod.1 != uid) && ready == 2).then_some(())
     })
@@ -42,7 +38,7 @@ async fn five_minutes_without_an_operator_cut_nothing_and_leave_nothing_wrong() 
     time::sleep(DOWN.saturating_sub(gone.elapsed())).await;
 
     // With the default `blind.after` of 30 min, five minutes change nothing about hedging.
-    for state in states(&team).await {
+    for state in team.states().await {
         let cohort = &state["cohorts"][0];
         assert_ne!(cohort["state"], "Suspended", "{cohort}");
     }
@@ -54,22 +50,6 @@ async fn five_minutes_without_an_operator_cut_nothing_and_leave_nothing_wrong() 
     assert_eq!(policy["status"]["observedGeneration"], 2, "what was changed meanwhile is in force");
     load.turn_over().await;
     load.was_unharmed("five minutes without an operator").await;
-}
-
-/// What the pods say about themselves.
-async fn states(team: &Team) -> Vec<Value> {
-    let mut states = Vec::new();
-    for (name, ..) in team.pods().await {
-        let Some(pod) = team.get("v1", "pods", &name).await else { continue };
-        let address = pod["status"]["podIP"].as_str().unwrap_or_default().to_owned();
-        let output = Command::new(root().join("tests/cluster/exec"))
-            .args(["curl", "--silent", "--fail", "--max-time", "2"])
-            .arg(format!("http://{address}:9090/state"))
-            .output()
-            .unwrap();
-        states.extend(serde_json::from_slice(&output.stdout).ok());
-    }
-    states
 }
 
 const HOLDOUT: &str = r#"{"spec":{"holdoutPercent":7}}"#;

@@ -61,6 +61,27 @@ impl Team {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// How the provider answers from now on.
+    pub(crate) fn provider_is(&self, profile: &str) {
+        let address = self.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
+        let output = Command::new(root().join("tests/cluster/exec"))
+            .args(["curl", "--silent", "--fail", "--max-time", "5", "--request", "PUT", "--data", profile])
+            .arg(format!("http://{address}:8000/__sim/profile"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Traffic of one kind from inside the cluster, for five minutes or until its pod is deleted with the namespace.
+    pub(crate) fn traffic(&self, kind: &str, target: &str, per_second: u32) {
+        self.apply(&format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {kind}}}\nspec:\n  restartPolicy: Never\n  \
+             terminationGracePeriodSeconds: 0\n  containers:\n    - name: traffic\n      image: hedgerow-sim:0.1.0\n      \
+             imagePullPolicy: IfNotPresent\n      args: [traffic, --target, '{target}', --kind, {kind}, --model, model, \
+             --rps, '{per_second}', --seconds, '300']\n"
+        ));
+    }
+
     /// A route to the scripted provider; `more` are further lines of its spec.
     pub(crate) fn route(&self, name: &str, more: &str) -> String {
         let auth = if more.contains("auth:") { "" } else { "  auth: {type: None}\n" };
@@ -131,6 +152,22 @@ impl Team {
                 (text(&pod["metadata"]["name"]), text(&pod["metadata"]["uid"]), restarts)
             })
             .collect()
+    }
+
+    /// What the gateway pods say about themselves.
+    pub(crate) async fn states(&self) -> Vec<Value> {
+        let mut states = Vec::new();
+        for (name, ..) in self.pods().await {
+            let Some(pod) = self.get("v1", "pods", &name).await else { continue };
+            let address = pod["status"]["podIP"].as_str().unwrap_or_default().to_owned();
+            let output = Command::new(root().join("tests/cluster/exec"))
+                .args(["curl", "--silent", "--fail", "--max-time", "2"])
+                .arg(format!("http://{address}:9090/state"))
+                .output()
+                .unwrap();
+            states.extend(serde_json::from_slice(&output.stdout).ok());
+        }
+        states
     }
 
     /// Asks the fleet `default` through its Service; the answer's body where there is one.

@@ -45,16 +45,6 @@ spec:
     maxTripsPerDay: 50
 ";
 
-/// Traffic of one kind from inside the cluster, until its pod is deleted with the namespace.
-fn traffic(kind: &str, target: &str, per_second: u32) -> String {
-    format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {kind}}}\nspec:\n  restartPolicy: Never\n  \
-         terminationGracePeriodSeconds: 0\n  containers:\n    - name: traffic\n      image: hedgerow-sim:0.1.0\n      \
-         imagePullPolicy: IfNotPresent\n      args: [traffic, --target, '{target}', --kind, {kind}, --model, model, \
-         --rps, '{per_second}', --seconds, '300']\n"
-    )
-}
-
 /// Tables of all kinds, without what is measured.
 fn columns(team: &Team) -> String {
     let masked = ["P99", "SAVED", "DUP%", "P95", "HEALTH", "LIMIT", "INFLIGHT", "SHED/5M", "CONFIG", "AGE"];
@@ -110,23 +100,12 @@ async fn told(team: &Team, reason: &str) {
     .await;
 }
 
-/// How the provider answers from now on.
-fn behave(team: &Team, profile: &str) {
-    let address = team.kubectl(&["get", "service", "provider", "--output=jsonpath={.spec.clusterIP}"]);
-    let output = std::process::Command::new(crate::api::root().join("tests/cluster/exec"))
-        .args(["curl", "--silent", "--fail", "--max-time", "5", "--request", "PUT", "--data", profile])
-        .arg(format!("http://{address}:8000/__sim/profile"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 #[tokio::test]
 async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_trial() {
     let team = Team::new("trip");
     let _operator = Installation::of(&team, 1, &[]);
     team.provider();
-    behave(&team, QUICK);
+    team.provider_is(QUICK);
     for route in ["a", "b"] {
         team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
     }
@@ -139,20 +118,20 @@ async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_
         team.condition(kind, name, ["Ready", "True", "Ready"]).await;
     }
     let address = team.address().await.unwrap();
-    team.apply(&traffic("chat-json", &address, 12));
-    team.apply(&traffic("chat-stream", &address, 4));
+    team.traffic("chat-json", &address, 12);
+    team.traffic("chat-stream", &address, 4);
     cohorts(&team, "Active", "Active").await;
     team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "False", "WithinLimits"]).await;
     told(&team, "HedgingActive").await;
     compare("trip/before.txt", &columns(&team));
 
-    behave(&team, SLOW);
+    team.provider_is(SLOW);
     cohorts(&team, "Suspended", "Active").await;
     told(&team, "HedgingSuspended").await;
     // What was decided is written before what is told of it.
     team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "True", "ExtraSpendExceeded"]).await;
     let during = (columns(&team), description(&team));
-    behave(&team, QUICK);
+    team.provider_is(QUICK);
     compare("trip/during.txt", &during.0);
     compare("trip/during.describe.txt", &during.1);
     team.condition("hedgepolicies", "greedy", ["Ready", "True", "Ready"]).await;

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use hedgerow_config::cohort::DecisionState;
+use hedgerow_config::{
+    GatewayConfig,
+    cohort::{DecisionState, Mode},
+    settings::Hedging,
+};
 use hedgerow_sim::{Dialect, Marker};
 
 use crate::stand::{Stand, chat, cohort, config, header, provider, route, with_budget, with_room};
@@ -60,6 +64,43 @@ async fn a_smaller_transition_is_ignored_and_a_larger_one_obeyed() {
     assert_eq!((stand.cohort("all").state, stand.cohort("all").transition), (DecisionState::Suspended, 5));
     apply(with(6, DecisionState::Trial));
     assert_eq!(stand.cohort("all").state, DecisionState::Trial);
+}
+
+/// Takes hedging away from a running request.
+type Edit = fn(&mut GatewayConfig);
+
+#[tokio::test]
+async fn no_hedge_is_sent_once_a_later_configuration_forbids_it_and_the_primary_goes_on() {
+    let edits: [(&str, Edit); 5] = [
+        ("GuardrailSuspended", |config| {
+            let decision = &mut config.cohorts[0].decision;
+            (decision.transition, decision.state) = (decision.transition + 1, DecisionState::Suspended);
+        }),
+        ("CohortDisabled", |config| config.cohorts[0].mode = Mode::Disabled),
+        ("Observe", |config| config.cohorts[0].mode = Mode::Observe),
+        ("CohortDisabled", |config| config.settings.hedging = Hedging::Forbidden),
+        ("CohortDisabled", |config| config.cohorts.clear()),
+    ];
+    for (reason, edit) in edits {
+        let (a, b) =
+            (provider("region-a", Dialect::OpenAi).await, provider("region-b", Dialect::OpenAi).await);
+        let mut config = with_budget(config(vec![route(&a), route(&b)]));
+        config.routes[1].tier = 1;
+        config.cohorts.push(cohort(300));
+        let stand = Stand::start(config.clone()).await;
+        let prompt =
+            Marker { provider: Some("region-a".into()), first_token_ms: Some(600.0), ..Marker::default() };
+        let request = stand.chat(&chat(&prompt.text(), true));
+        let request = tokio::spawn(async move { request.send().await.unwrap() });
+        a.wait_for(|stats| stats.requests == 1, Duration::from_secs(2)).await.unwrap();
+        edit(&mut config);
+        stand.running.runtime.apply(config, "later".into()).unwrap();
+        let answer = request.await.unwrap();
+        assert_eq!((answer.status().as_u16(), header(&answer, "x-hedgerow-hedge-reason")), (200, reason));
+        answer.bytes().await.unwrap();
+        stand.idle().await;
+        assert_eq!((a.stats().completed, b.stats().requests), (1, 0), "{reason}");
+    }
 }
 
 #[tokio::test]

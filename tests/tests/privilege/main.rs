@@ -42,7 +42,14 @@ fn no_status_that_the_operator_writes_is_invalid() {
     };
     let refused: Vec<&Entry> = run.logs.iter().flatten().filter(refused).collect();
     for entry in &refused {
-        println!("{} {} {}/{}: {}", entry.received, entry.right(), entry.namespace, entry.name, entry.message);
+        println!(
+            "{} {} {}/{}: {}",
+            entry.received,
+            entry.right(),
+            entry.namespace,
+            entry.name,
+            entry.message
+        );
     }
     assert!(refused.is_empty(), "{} statuses were refused", refused.len());
 }

@@ -26,6 +26,7 @@ pub fn step(
     now: Moment,
 ) -> (Latch, Option<Transition>) {
     let mut next = latch.clone();
+    next.follow_the_clock(now);
     next.turn_day(now);
     let Some((cause, reading)) = next.act(rules, wish, evaluation, now) else { return (next, None) };
     next.transition += 1;
@@ -43,6 +44,17 @@ pub fn step(
 type Act = Option<(Cause, Option<Reading>)>;
 
 impl Latch {
+    /// A state that begins in the future was entered before the clock was put back: its times move with it, or a cooldown
+    /// of a minute would last an hour longer. A clock that is put forward ends what waits for it, which is a trial at most.
+    fn follow_the_clock(&mut self, now: Moment) {
+        let ahead = self.since - now;
+        self.since = self.since.min(now);
+        self.ramped = self.ramped.min(now);
+        if !self.held {
+            self.until = self.until.map(|until| until - ahead);
+        }
+    }
+
     fn turn_day(&mut self, now: Moment) {
         let today = now.as_secs() / DAY;
         if self.day != today {

@@ -233,6 +233,32 @@ fn between_the_limits_neither_trips_nor_moves() {
 }
 
 #[test]
+fn a_clock_that_jumps_an_hour_brings_hedging_back_through_a_trial_only_and_no_hour_later() {
+    for (jump, least, most) in [(3_600, 0, 5), (-3_600, 5, 10)] {
+        let mut bench = Bench::tripped();
+        bench.now = bench.now.checked_add_signed(jump).unwrap();
+        let mut waited = 0;
+        let trial = loop {
+            if let Some(decision) = bench.look(1).decision {
+                break decision;
+            }
+            waited += 1;
+            assert!(waited < 60, "still suspended a minute after a cooldown of 5 s");
+        };
+        assert_eq!(trial.to, State::Trial, "{jump} s");
+        assert!((least..=most).contains(&waited), "{jump} s: after {waited} s");
+        let begun = bench.now;
+        bench.ring.retain(|bucket| bucket.start_unix_s < bench.now);
+        bench.ring.push(bucket(bench.now / 10 * 10, 50, 1));
+        assert_eq!(
+            bench.look(5).decision.expect("the trial's end").to,
+            State::Active,
+            "{jump} s, from {begun}"
+        );
+    }
+}
+
+#[test]
 fn without_any_reading_nothing_trips_and_nothing_is_released() {
     let mut bench = Bench::new();
     bench.look(0);
