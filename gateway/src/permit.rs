@@ -25,7 +25,7 @@ pub struct ActionPermits {
 /// One attempt in flight on one route.
 #[must_use = "dropping it gives the permit back"]
 pub struct RoutePermit {
-    _route: Held,
+    route: Option<Held>,
     _permit: Held,
     _attempt: Held,
     shown: Gauge,
@@ -83,11 +83,17 @@ impl RoutePermit {
         }
         route.metrics.in_flight.inc();
         Ok(Self {
-            _route: held,
+            route: Some(held),
             _permit: runtime.gauges.route_permits.hold(1),
             _attempt: attempt,
             shown: route.metrics.in_flight.clone(),
         })
+    }
+
+    /// Gives the place on the route back before the attempt is booked. Until then the attempt still counts as in flight, so
+    /// that all is booked when nothing is.
+    pub fn vacate(&mut self) {
+        self.route = None;
     }
 }
 

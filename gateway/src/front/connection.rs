@@ -142,6 +142,7 @@ where
     let vanished = Vanished::new(line.clone(), answering.clone());
     let service = service.map_future(move |answer| {
         answering.begin();
+        pace.afterwards().book();
         let (answering, leaving) = (answering.clone(), leaving.clone());
         pace.scope(answer.map_ok(move |answer| answering.answer(answer, &leaving)))
     });

@@ -58,7 +58,7 @@ pub struct Attempt {
     pub usage: Option<Usage>,
     pass: Option<breaker::Pass>,
     wait: Option<Wait>,
-    _permit: RoutePermit,
+    permit: RoutePermit,
     mark: Mark,
 }
 
@@ -123,7 +123,7 @@ impl Attempt {
             reader: action.request.stream.then(|| reader(action)),
             usage: None,
             pass: Some(choice.pass),
-            _permit: choice.permit,
+            permit: choice.permit,
             mark,
         }
     }
@@ -206,6 +206,11 @@ impl Attempt {
         if let Some(change) = change {
             log_change(&self.offer.route.config.name, &change);
         }
+    }
+
+    /// Gives its place on the route back before it is booked.
+    pub fn vacate(&mut self) {
+        self.permit.vacate();
     }
 
     /// Output text bytes seen so far.

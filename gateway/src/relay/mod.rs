@@ -1,9 +1,11 @@
 //! The relay: the winner's bytes to the client, and everything that its user action still holds.
 //!
 //! Two bodies: [`StreamBody`] for event streams and [`WholeBody`] for complete answers. They own attempt and permits, so
-//! whatever happens to the client's connection, dropping the body releases and books everything. A client that does not
-//! read is no reason to keep them: [`pace`] ends the body's task.
+//! whatever happens to the client's connection, dropping the body releases everything, and books it at once or, a whole
+//! answer, when it has been written ([`afterwards`]). A client that does not read is no reason to keep them: [`pace`] ends
+//! the body's task.
 
+pub mod afterwards;
 pub mod pace;
 mod stream;
 mod whole;

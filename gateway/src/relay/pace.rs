@@ -31,6 +31,8 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
+use super::afterwards::Afterwards;
+
 /// Longest that a client may keep one frame waiting, beside what its bytes take at `RATE`.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Bytes a second that prolong the time of a frame.
@@ -64,6 +66,7 @@ struct Shared {
     /// Frames handed out so far.
     frames: AtomicU64,
     terms: Mutex<Terms>,
+    afterwards: Afterwards,
 }
 
 #[derive(Debug, Default)]
@@ -106,12 +109,17 @@ impl Pace {
         self.terms().cut.take()
     }
 
+    /// What is booked once the task has written the answer's end.
+    pub fn afterwards(&self) -> &Afterwards {
+        &self.0.afterwards
+    }
+
     fn terms(&self) -> MutexGuard<'_, Terms> {
         self.0.terms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Looks at a [`Pace`] on behalf of the task that polls the body.
+/// Looks at a [`Pace`] on behalf of the task that polls the body, and books what the body has left to it.
 #[derive(Debug)]
 pub struct Lookout {
     pace: Pace,
@@ -130,6 +138,7 @@ impl Lookout {
     /// Ready when the task has to end; to be asked after each poll that ended pending. `leaving` = the pod cuts what
     /// remains.
     pub fn poll(&mut self, cx: &mut Context<'_>, leaving: bool) -> Poll<()> {
+        self.pace.afterwards().book();
         let bytes = self.pace.0.waiting.load(Ordering::Relaxed);
         if bytes == 0 {
             self.waiting = None;

@@ -3,6 +3,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -13,6 +14,7 @@ use super::{RelayError, note_dropped, note_end, pace::Pace};
 use crate::{
     permit::ActionPermits,
     race::{
+        action::Action,
         attempt::{Attempt, End},
         leg::Collected,
         timer::Timer,
@@ -27,7 +29,9 @@ pub struct WholeBody {
     rest: Option<AnswerBody>,
     timer: Timer,
     pace: Pace,
-    attempt: Attempt,
+    action: Arc<Action>,
+    /// Until the body is dropped.
+    attempt: Option<Attempt>,
     _permits: ActionPermits,
 }
 
@@ -43,14 +47,14 @@ impl WholeBody {
             rest: body,
             timer,
             pace,
-            attempt,
+            action: attempt.action.clone(),
+            attempt: Some(attempt),
             _permits: permits,
         }
     }
 
     fn end(&mut self, class: StatusClass, error: &'static str) {
-        let now = self.attempt.action.now();
-        note_end(&self.attempt.action, class, error, now);
+        note_end(&self.action, class, error, self.action.now());
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, RelayError>>> {
@@ -58,12 +62,12 @@ impl WholeBody {
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
         let Some(rest) = self.rest.as_mut() else { return Poll::Ready(None) };
-        let action = self.attempt.action.clone();
+        let action = &self.action;
         if action.runtime.aborted()
             || self.timer.poll(cx, &action.runtime.clock, action.request.total).is_ready()
         {
             self.rest = None;
-            self.attempt.expire();
+            self.attempt.iter_mut().for_each(Attempt::expire);
             self.end(StatusClass::GatewayError, "gateway_deadline");
             return Poll::Ready(Some(Err(RelayError::Deadline)));
         }
@@ -72,13 +76,13 @@ impl WholeBody {
             Some(Err(_)) => {
                 self.rest = None;
                 let now = action.now();
-                self.attempt.truncate(now);
+                self.attempt.iter_mut().for_each(|attempt| attempt.truncate(now));
                 self.end(StatusClass::UpstreamError, "upstream_truncated");
                 Poll::Ready(Some(Err(RelayError::Truncated)))
             }
             None => {
                 self.rest = None;
-                self.attempt.end = End::Complete;
+                self.attempt.iter_mut().for_each(|attempt| attempt.end = End::Complete);
                 self.end(StatusClass::Success, "");
                 Poll::Ready(None)
             }
@@ -115,10 +119,13 @@ impl Body for WholeBody {
 impl Drop for WholeBody {
     fn drop(&mut self) {
         let cut = self.pace.end();
-        if self.is_end_stream() && self.attempt.end == End::Complete && cut.is_none() {
-            return self.end(StatusClass::Success, "");
+        let Some(mut attempt) = self.attempt.take() else { return };
+        if self.is_end_stream() && attempt.end == End::Complete && cut.is_none() {
+            self.end(StatusClass::Success, "");
+        } else {
+            note_dropped(&mut attempt, cut, self.action.now());
         }
-        let now = self.attempt.action.now();
-        note_dropped(&mut self.attempt, cut, now);
+        attempt.vacate();
+        self.pace.afterwards().leave(attempt);
     }
 }

@@ -1,6 +1,7 @@
 //! The gateway's network edges over real sockets on loopback.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails where it stands")]
 
+mod afterwards;
 mod authority;
 mod distance;
 mod encrypted;

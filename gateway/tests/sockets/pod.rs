@@ -40,6 +40,8 @@ use crate::{peer::route, within};
 /// The body of a request for a stream.
 pub const ASKED: &str = r#"{"model":"m","stream":true,"messages":[]}"#;
 
+const STREAM: &str = "text/event-stream";
+
 /// What follows a piece of an answer.
 #[derive(Clone, Copy)]
 pub enum Then {
@@ -54,6 +56,8 @@ pub enum Then {
 /// A provider whose answers are this piece, and what follows it.
 #[derive(Clone)]
 struct Provider {
+    /// Content type.
+    kind: &'static str,
     piece: Bytes,
     then: Then,
 }
@@ -68,8 +72,7 @@ impl Transport for Provider {
     fn send(&self, _: request::Parts, _: Segments) -> Sending {
         let body = self.clone();
         Box::pin(async move {
-            let head =
-                http::Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
+            let head = http::Response::builder().header("content-type", body.kind).body(()).unwrap();
             Ok(Response { head: head.into_parts().0, body: Box::pin(body) })
         })
     }
@@ -127,13 +130,19 @@ fn token() -> Bytes {
 /// A pod with one route, whose provider has a token of 32 KiB whenever it is asked for one and never ends; `change` sees
 /// its configuration first.
 pub fn pod(limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
-    in_front_of(Provider { piece: token(), then: Then::Again }, limits, change)
+    in_front_of(Provider { kind: STREAM, piece: token(), then: Then::Again }, limits, change)
 }
 
 /// The same with a provider whose every answer is `stream`, and what follows it.
 pub fn pod_answering(stream: &str, then: Then, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
-    let provider = Provider { piece: Bytes::copy_from_slice(stream.as_bytes()), then };
+    let provider = Provider { kind: STREAM, piece: Bytes::copy_from_slice(stream.as_bytes()), then };
     in_front_of(provider, Limits::default(), change)
+}
+
+/// The same with a provider whose every answer is `document`.
+pub fn pod_answering_whole(document: &str, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
+    let piece = Bytes::copy_from_slice(document.as_bytes());
+    in_front_of(Provider { kind: "application/json", piece, then: Then::End }, Limits::default(), change)
 }
 
 fn in_front_of(provider: Provider, limits: Limits, change: impl FnOnce(&mut GatewayConfig)) -> Pod {
