@@ -16,11 +16,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body};
+use axum::body::Body;
 use futures_util::future::join_all;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    front::router::router,
+    front::router::{Router, router},
     race::transport::{Response, Sending, Transport, Transports},
     runtime::trust::Trust,
     upstream::SetupError,

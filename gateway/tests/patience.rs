@@ -6,12 +6,12 @@ mod pod;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, body::Body};
+use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    front::router::router,
+    front::router::{Router, router},
     race::transport::{Response, Sending, Transport, Transports},
     runtime::trust::Trust,
     upstream::{SetupError, UpstreamError},

@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body};
+use axum::body::Body;
 use hedgerow_config::{GatewayConfig, Route, settings::Egress};
 use hedgerow_gateway::{
-    front::router::router,
+    front::router::{Router, router},
     race::transport::{Response, Sending, Transport, Transports},
     runtime::{Runtime, trust::Trust},
     upstream::SetupError,

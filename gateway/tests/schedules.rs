@@ -15,7 +15,10 @@ use std::{sync::Arc, time::Duration};
 use axum::body::Body;
 use fastrand::Rng;
 use hedgerow_config::{GatewayConfig, state::InFlight};
-use hedgerow_gateway::{front::router::router, runtime::Runtime};
+use hedgerow_gateway::{
+    front::router::{Router, router},
+    runtime::Runtime,
+};
 use http::Request;
 use http_body_util::BodyExt as _;
 use tower::ServiceExt as _;
@@ -29,7 +32,7 @@ const BATCH: u64 = 50;
 
 struct Pod {
     runtime: Arc<Runtime>,
-    router: axum::Router,
+    router: Router,
     script: Arc<Script>,
 }
 
@@ -52,7 +55,7 @@ enum Seen {
     Answered { status: u16, sources: Vec<String>, whole: bool },
 }
 
-async fn client(router: axum::Router, mut rng: Rng) -> Seen {
+async fn client(router: Router, mut rng: Rng) -> Seen {
     let stream = rng.bool();
     let body = format!(
         r#"{{"model":"chat","stream":{stream},"messages":[{{"role":"user","content":"{}"}}]}}"#,

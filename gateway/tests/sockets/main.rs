@@ -3,6 +3,7 @@
 
 mod afterwards;
 mod authority;
+mod bodiless;
 mod distance;
 mod encrypted;
 
