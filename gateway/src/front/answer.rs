@@ -26,13 +26,19 @@ use crate::{
         answer::{ErrorAnswer, Kind, whole_seconds},
         dialect::Dialect,
         error_table::Scope,
-        headers,
+        headers::{self, ACTION},
     },
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+const ATTEMPTS: HeaderName = HeaderName::from_static("x-hedgerow-attempts");
+const HEDGED: HeaderName = HeaderName::from_static("x-hedgerow-hedged");
+const LANE: HeaderName = HeaderName::from_static("x-hedgerow-lane");
+const COHORT: HeaderName = HeaderName::from_static("x-hedgerow-cohort");
+const ROUTE: HeaderName = HeaderName::from_static("x-hedgerow-route");
+const HEDGE_REASON: HeaderName = HeaderName::from_static("x-hedgerow-hedge-reason");
 const ACCEL: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// An error before there was a user action.
@@ -52,9 +58,9 @@ pub fn refusal(told: ErrorAnswer, dialect: Dialect, body: Body) -> Response {
 /// it would have had.
 pub fn unplanned(mut refused: Response, action: &str) -> Response {
     let out = refused.headers_mut();
-    insert(out, "x-hedgerow-action", action);
-    insert(out, "x-hedgerow-attempts", "0");
-    insert(out, "x-hedgerow-hedged", "false");
+    insert(out, ACTION, action);
+    insert(out, ATTEMPTS, "0");
+    insert(out, HEDGED, "false");
     refused
 }
 
@@ -105,7 +111,7 @@ pub fn committed(action: &Arc<Action>, won: Won, permits: ActionPermits, timer: 
 pub fn passed(found: &response::Parts, request_id: &str, route: &str, body: Body) -> Response {
     let mut out = HeaderMap::with_capacity(found.headers.len() + 4);
     headers::to_client(&found.headers, &mut out, false);
-    insert(&mut out, "x-hedgerow-route", route);
+    insert(&mut out, ROUTE, route);
     finish(found.status, out, Some(request_id), body)
 }
 
@@ -152,7 +158,7 @@ pub fn failed(action: &Arc<Action>, failure: Failure) -> Response {
     note(action, status, class, failure.scope, error);
     describe(action, &mut out);
     if !failure.route.is_empty() {
-        insert(&mut out, "x-hedgerow-route", &failure.route);
+        insert(&mut out, ROUTE, &failure.route);
     }
     finish(status, out, Some(&action.request.request_id), Body::from(body))
 }
@@ -182,11 +188,11 @@ fn class(failure: &Failure) -> StatusClass {
 fn describe(action: &Action, out: &mut HeaderMap) {
     let course = action.course();
     let request = &action.request;
-    insert(out, "x-hedgerow-action", &request.id);
-    insert(out, "x-hedgerow-lane", &request.lane.config.name);
+    insert(out, ACTION, &request.id);
+    insert(out, LANE, &request.lane.config.name);
     insert(
         out,
-        "x-hedgerow-attempts",
+        ATTEMPTS,
         match course.attempts {
             0 => "0",
             1 => "1",
@@ -194,21 +200,21 @@ fn describe(action: &Action, out: &mut HeaderMap) {
             _ => "3",
         },
     );
-    insert(out, "x-hedgerow-hedged", if course.hedged { "true" } else { "false" });
+    insert(out, HEDGED, if course.hedged { "true" } else { "false" });
     if let Some(winner) = &course.winner {
-        insert(out, "x-hedgerow-route", &winner.route);
+        insert(out, ROUTE, &winner.route);
     }
     if let Some(cohort) = &request.cohort {
-        insert(out, "x-hedgerow-cohort", &cohort.config.name);
+        insert(out, COHORT, &cohort.config.name);
     }
     if let Some(reason) = course.reason {
-        insert(out, "x-hedgerow-hedge-reason", reason.as_str());
+        insert(out, HEDGE_REASON, reason.as_str());
     }
 }
 
-fn insert(out: &mut HeaderMap, name: &'static str, value: &str) {
+fn insert(out: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        out.insert(HeaderName::from_static(name), value);
+        out.insert(name, value);
     }
 }
 

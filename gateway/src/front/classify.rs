@@ -10,7 +10,7 @@ use hedgerow_policy::{
     ledger::{InputRatio, estimate_input},
     time::Moment,
 };
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use super::generate::Arrival;
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
         matching::Traits,
         snapshot::{Listing, Snapshot},
     },
+    trace::context::TRACEPARENT,
     wire::{
         answer::{ErrorAnswer, Kind},
         contract,
@@ -35,6 +36,8 @@ use crate::{
 const AFFINITY_BYTES: u64 = 4 * 1024;
 /// We answer this much before the caller's own end.
 const MARGIN: Duration = Duration::from_millis(250);
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Ids of one user action.
 pub struct Ids {
@@ -67,8 +70,13 @@ pub fn id(prefix: &str, number: u128) -> String {
     let mut text = String::with_capacity(prefix.len() + 32);
     text.push_str(prefix);
     let digits = number.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-    text.extend(digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])));
+    text.extend(digits.map(|digit| char::from(DIGITS[usize::from(digit)])));
     text
+}
+
+/// Four hex digits of the prompt's hash.
+fn fingerprint(head: u64) -> String {
+    (0..4).rev().map(|place| DIGITS[(head >> (4 * place) & 0xf) as usize]).map(char::from).collect()
 }
 
 /// Scans a body and finds out what it is. The texts of `ids` go with the request.
@@ -121,7 +129,7 @@ pub fn classify(
         operation,
         stream,
         affinity: affinity(snapshot, &scan, body, listing, &tenant, head),
-        fingerprint: format!("{:04x}", head & 0xffff),
+        fingerprint: fingerprint(head),
         listing: Arc::clone(listing),
         model,
         tenant,
@@ -138,7 +146,7 @@ pub fn classify(
         total,
         client_retry: headers::client_retry(client) > 0,
         passthrough,
-        traceparent: text(client, "traceparent"),
+        traceparent: text(client, &TRACEPARENT),
     };
     Ok((request, scan))
 }
@@ -224,7 +232,7 @@ fn affinity(
     ))
 }
 
-fn text(client: &HeaderMap, name: &str) -> String {
+fn text(client: &HeaderMap, name: &HeaderName) -> String {
     client.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().chars().take(128).collect()
 }
 
@@ -236,6 +244,7 @@ mod tests {
     fn ids_are_their_prefix_and_32_digits() {
         for number in [0, 0xf, u128::MAX, 0x0123_4567_89ab_cdef_0011_2233_4455_6677] {
             assert_eq!(id("req_", number), format!("req_{number:032x}"));
+            assert_eq!(fingerprint(number as u64), format!("{:04x}", number & 0xffff));
         }
     }
 }

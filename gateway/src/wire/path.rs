@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderName, Method};
 
 use super::dialect::{Dialect, Operation};
+
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// What a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +101,7 @@ pub fn parse(path: &str) -> Option<Target<'_>> {
 
 /// Which dialect a call of `/v1/models` is in: Anthropic's clients always name their API version.
 pub fn models_dialect(headers: &HeaderMap) -> Dialect {
-    if headers.contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::OpenAi }
+    if headers.contains_key(ANTHROPIC_VERSION) { Dialect::Anthropic } else { Dialect::OpenAi }
 }
 
 fn operation(tail: &str) -> Option<Operation> {

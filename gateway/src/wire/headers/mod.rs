@@ -4,7 +4,8 @@
 //! count, credential, action id. Invariants: no client credential, cookie, origin, organisation or hop-by-hop header
 //! reaches a provider, nothing that identifies the operator's account reaches a client, and a request whose framing
 //! two servers could read differently is refused. Everything not named here passes, so that beta headers need no
-//! release. It refuses to log: [`Credential`] hides itself.
+//! release. It refuses to log: [`Credential`] hides itself. Names are constants: a lookup by text parses its name first,
+//! and most of those that a request is asked for are not there.
 //!
 //! Sources: RFC 9110 section 7.6.1 (hop-by-hop), RFC 9112 section 6 (framing), `x-stainless-*` of both vendors' SDKs,
 //! `amz-sdk-request` of AWS SDKs.
@@ -110,7 +111,25 @@ fn stays_upstream(name: &str) -> bool {
 }
 
 /// Names under which providers give their request id, best first.
-const REQUEST_IDS: [&str; 4] = ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid"];
+static REQUEST_IDS: [HeaderName; 4] = [
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("apim-request-id"),
+    HeaderName::from_static("x-amzn-requestid"),
+];
+
+/// Headers in which clients say how long they wait, and the seconds that their unit stands for.
+static DEADLINES: [(HeaderName, f64); 4] = [
+    (HeaderName::from_static("x-hedgerow-deadline-ms"), 1e-3),
+    (HeaderName::from_static("x-stainless-read-timeout"), 1.0),
+    (HeaderName::from_static("x-stainless-timeout"), 1.0),
+    (HeaderName::from_static("x-server-timeout"), 1.0),
+];
+
+const STAINLESS_RETRY: HeaderName = HeaderName::from_static("x-stainless-retry-count");
+const AMAZON_RETRY: HeaderName = HeaderName::from_static("amz-sdk-request");
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// Copies what a provider may see of the client's headers, and asks for an unencoded answer.
 ///
@@ -133,7 +152,7 @@ pub fn to_client(upstream: &HeaderMap, out: &mut HeaderMap, rate_limits: bool) {
         let text = name.as_str();
         let limit = text.starts_with("x-ratelimit-") || text.starts_with("anthropic-ratelimit-");
         if !(stays_upstream(text)
-            || REQUEST_IDS.contains(&text)
+            || REQUEST_IDS.contains(name)
             || lists(&listed, text)
             || limit && !rate_limits)
         {
@@ -147,7 +166,7 @@ pub fn to_client(upstream: &HeaderMap, out: &mut HeaderMap, rate_limits: bool) {
 
 /// The request id of a provider: the best of those that are text, because support tools and logs cannot repeat others.
 pub fn request_id(upstream: &HeaderMap) -> Option<&HeaderValue> {
-    REQUEST_IDS.iter().filter_map(|name| upstream.get(*name)).find(|id| id.to_str().is_ok())
+    REQUEST_IDS.iter().filter_map(|name| upstream.get(name)).find(|id| id.to_str().is_ok())
 }
 
 /// Whether a body is encoded. An answer is so although nothing but `identity` was asked for: it is passed on with its
@@ -172,25 +191,18 @@ fn lists(names: &[&str], name: &str) -> bool {
 /// The shortest time the client says it will wait, from its arrival. Malformed and non-positive values are none:
 /// an SDK has sent the word `NOT_GIVEN` here.
 pub fn deadline(client: &HeaderMap) -> Option<Duration> {
-    let sources = [
-        ("x-hedgerow-deadline-ms", 1e-3),
-        ("x-stainless-read-timeout", 1.0),
-        ("x-stainless-timeout", 1.0),
-        ("x-server-timeout", 1.0),
-    ];
-    let read = |(name, unit): (&str, f64)| {
+    let read = |(name, unit): &(HeaderName, f64)| {
         let value: f64 = client.get(name)?.to_str().ok()?.trim().parse().ok()?;
         if value.is_finite() && value > 0.0 { Duration::try_from_secs_f64(value * unit).ok() } else { None }
     };
-    sources.into_iter().filter_map(read).min()
+    DEADLINES.iter().filter_map(read).min()
 }
 
 /// How many times the client has tried this user action before; 0 for an original.
 pub fn client_retry(client: &HeaderMap) -> u32 {
-    let stainless =
-        client.get("x-stainless-retry-count").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let stainless = client.get(STAINLESS_RETRY).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let amazon = || {
-        let value = client.get("amz-sdk-request")?.to_str().ok()?;
+        let value = client.get(AMAZON_RETRY)?.to_str().ok()?;
         let attempt = value.split(';').find_map(|part| part.trim().strip_prefix("attempt="))?;
         attempt.parse::<u32>().ok()?.checked_sub(1)
     };
@@ -243,9 +255,9 @@ pub fn credential(client: &HeaderMap) -> Option<Credential<'_>> {
         let (scheme, secret) = value.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then(|| secret.trim_ascii())
     };
-    let plain = |name| client.get(name).map(|value: &HeaderValue| value.as_bytes().trim_ascii());
+    let plain = |name: HeaderName| client.get(name).map(|value: &HeaderValue| value.as_bytes().trim_ascii());
     let found =
-        [(Place::Bearer, bearer()), (Place::XApiKey, plain("x-api-key")), (Place::ApiKey, plain("api-key"))];
+        [(Place::Bearer, bearer()), (Place::XApiKey, plain(X_API_KEY)), (Place::ApiKey, plain(API_KEY))];
     found.into_iter().find_map(|(place, secret)| {
         let secret = secret.filter(|secret| !secret.is_empty())?;
         Some(Credential { place, secret })
