@@ -78,9 +78,14 @@ impl Bench {
 
     /// One request as an SDK sends it: its status and body.
     pub(crate) async fn ask(&self, running: &Running, model: &str) -> (u16, Value) {
+        self.ask_about(running, model, "hello").await
+    }
+
+    /// The same with another prompt.
+    pub(crate) async fn ask_about(&self, running: &Running, model: &str, prompt: &str) -> (u16, Value) {
         let url = format!("{}/v1/chat/completions", running.base_url("default").unwrap());
         let body =
-            json!({ "model": model, "messages": [{ "role": "user", "content": "hello" }], "max_tokens": 16 });
+            json!({ "model": model, "messages": [{ "role": "user", "content": prompt }], "max_tokens": 16 });
         let response = self.client.post(url).json(&body).send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
     }

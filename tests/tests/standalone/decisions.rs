@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, condition, until};
 
-/// Hedges more than half of all requests after 30 ms; short windows. Nearly every hedge costs and none is needed.
+/// Hedges more than half of all requests after 100 ms; short windows. Nearly every hedge costs and none is needed.
 const GREEDY: &str = "apiVersion: hedgerow.dev/v1alpha1
 kind: HedgePolicy
 metadata:
@@ -27,9 +27,9 @@ spec:
         stream: false
   delay:
     strategy: Fixed
-    fixed: 30ms
+    fixed: 100ms
     min: 10ms
-    coldStart: 30ms
+    coldStart: 100ms
   budget:
     ratioPercent: 100
     cap: 1000
@@ -65,11 +65,13 @@ fn gateways_hedge(bench: &Bench) -> Value {
     config["cohorts"][0]["decision"]["state"].clone()
 }
 
-/// Asks one request after the other until told to stop; returns how many failed.
+/// Asks one request after the other until told to stop; returns how many failed. The prompts are long, so that a hedge is
+/// not nearly free.
 async fn traffic(bench: &Bench, running: &Running, stop: &AtomicBool) -> u32 {
     let mut failed = 0;
+    let prompt = "Say it once more. ".repeat(50);
     while !stop.load(Ordering::Relaxed) {
-        if bench.ask(running, "chat").await.0 != 200 {
+        if bench.ask_about(running, "chat", &prompt).await.0 != 200 {
             failed += 1;
         }
     }
@@ -78,7 +80,7 @@ async fn traffic(bench: &Bench, running: &Running, stop: &AtomicBool) -> u32 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guardrail_trips_survives_a_restart_and_lets_hedging_back_in() {
-    let bench = Bench::new(120.0).await;
+    let bench = Bench::new(300.0).await;
     bench.write("policy.yaml", GREEDY);
     let running = bench.start().await;
     let stop = AtomicBool::new(false);
