@@ -15,7 +15,7 @@ use std::{
 use super::{
     engine::Run,
     figures::Figures,
-    scenario::{Acceptance, Case, Scenario},
+    scenario::{Acceptance, Case, Scenario, Table},
 };
 
 /// What came of one arm of one case.
@@ -36,6 +36,8 @@ pub struct Results {
     pub rows: Vec<Row>,
     /// Acceptance numbers.
     pub accept: Vec<Acceptance>,
+    /// The scenario's own table.
+    pub table: Option<Table>,
     /// First seed's run of each row, for pictures.
     pub pictured: Vec<Run>,
     /// Tries simulated.
@@ -108,6 +110,7 @@ fn gather(scenario: &Scenario, cases: &[Case], done: Vec<Done>) -> Results {
         }
     }
     results.accept = (scenario.accept)(&results);
+    results.table = scenario.table.map(|table| table(&results));
     let leaks: f64 = results.rows.iter().flat_map(|row| &row.seeds).map(|figures| figures.get("leaks")).sum();
     results.accept.push(Acceptance::at_most("permits that nobody holds when a run ends", leaks, 0.0));
     results

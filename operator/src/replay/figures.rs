@@ -72,7 +72,7 @@ impl Run {
                 ($($field:ident)+) => { $(sum.$field += sums.$field;)+ };
             }
             add!(calls answered shed failed refusals tries originals attempts hedges wins);
-            add!(cost alone lost billed billed_alone billed_lost lost_tokens);
+            add!(cost alone lost billed billed_alone billed_lost lost_tokens tail_tokens);
         }
         sum
     }

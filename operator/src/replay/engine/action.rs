@@ -112,6 +112,10 @@ pub struct Action {
     pub booked: Vec<(Booked, u8)>,
     /// Usage of the winner.
     pub winner_usage: Option<Usage>,
+    /// Tokens that providers billed for all of its attempts.
+    pub billed_tokens: u64,
+    /// Its user waited longer than the model's tail begins.
+    pub tail: bool,
     /// Losers read to the end, and those that finished.
     pub audited: (u64, u64),
     /// The most telling error so far.

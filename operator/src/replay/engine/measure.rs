@@ -56,6 +56,8 @@ pub struct Sums {
     pub billed_lost: u128,
     /// Tokens of losers as providers billed them.
     pub lost_tokens: u64,
+    /// Tokens of all attempts for answers that came in the tail ([`Model::tail`]), as providers billed them.
+    pub tail_tokens: u64,
 }
 
 /// A guardrail transition.

@@ -146,8 +146,7 @@ impl Engine<'_> {
         Run::tick(&mut self.run.answers, now);
         if traffic.measured {
             let waited = (now - call.born).as_secs_f64() as f32;
-            let by_hedge = side == Side::Hedge;
-            let born = secs(call.born) as f32;
+            let (born, by_hedge) = (secs(call.born) as f32, side == Side::Hedge);
             self.run.samples.push(Sample { born, waited, class: call.class, by_hedge });
         }
         self.run.add(call.born, call.class, |sums| {
@@ -160,6 +159,7 @@ impl Engine<'_> {
         self.queue.at(leg.ends, Event::End(handle));
         if let Some(action) = self.actions.get(handle) {
             action.winner = Some((leg, side));
+            action.tail = now.since(call.born) > seconds(self.model.tail);
         }
     }
 

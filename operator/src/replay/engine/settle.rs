@@ -126,6 +126,7 @@ impl Engine<'_> {
         let bill = |usage: &Usage| ledger::cost(usage, &provider.prices);
         let cost = bill(&tokens.booked);
         let (usage, basis) = (tokens.booked, tokens.basis);
+        action.billed_tokens += tokens.billed.total();
         action.booked.push((Booked { kind: leg.kind, role, usage, basis, cost: Some(cost) }, leg.route));
         if basis == Basis::Exact && ending != Ending::Failed {
             self.pods[pod].cells[cell].wrote(usage.output);
@@ -201,10 +202,12 @@ impl Engine<'_> {
                 }
             });
         }
+        let tail_tokens = if action.tail { action.billed_tokens } else { 0 };
         self.run.add(call.born, call.class, |sums| {
             sums.originals += u64::from(original);
             sums.cost += money.cost;
             sums.alone += money.alone;
+            sums.tail_tokens += tail_tokens;
         });
         if let Some(permit) = permit {
             if let Some(concurrency) = &mut pod.concurrency {

@@ -44,6 +44,8 @@ pub struct Model {
     pub watched_from: f64,
     /// New pods start from the fleet's lane limits.
     pub warm_start: bool,
+    /// A user who waits longer than so many seconds for the first token is in the tail.
+    pub tail: f64,
 }
 
 /// A named part of the time.
@@ -72,6 +74,7 @@ impl Model {
             spans: vec![Span { name: "steady", from: seconds / 10.0, to: seconds }],
             watched_from: 60.0,
             warm_start: true,
+            tail: 8.0,
         }
     }
 }

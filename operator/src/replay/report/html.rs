@@ -10,7 +10,13 @@ use plotters::style::RGBColor;
 use super::page;
 use crate::{
     chart::{BLUE, Chart, GREEN, OLIVE, ORANGE, PURPLE, RED, Series, TEAL, escaped},
-    replay::{Results, engine::Run, experiment::Row, figures::percentile, scenario::Scenario},
+    replay::{
+        Results,
+        engine::Run,
+        experiment::Row,
+        figures::percentile,
+        scenario::{Scenario, Table},
+    },
 };
 
 /// Colours of arms, in their order; further arms are left out of pictures and stay in the table.
@@ -40,6 +46,7 @@ pub fn html(scenarios: &[(&Scenario, Results)], seeds: u64) -> String {
         );
         page.push_str(&accepted(results));
         page.push_str(&table(results));
+        page.push_str(&results.table.as_ref().map_or_else(String::new, own));
         let mut from = 0;
         while let Some(first) = results.rows.get(from) {
             let to = from + results.rows[from..].iter().take_while(|row| row.case == first.case).count();
@@ -93,6 +100,17 @@ fn table(results: &Results) -> String {
         )
     });
     format!("<table>\n{head}{}</table>\n", rows.collect::<String>())
+}
+
+/// The scenario's own table.
+fn own(table: &Table) -> String {
+    let row = |cells: &[String], tag: &str| {
+        let cells = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let rows: String = table.rows.iter().map(|cells| row(cells, "td")).collect();
+    let (about, head) = (escaped(&table.about), row(&table.head, "th"));
+    format!("<p class=\"see\">{about}</p>\n<table>\n{head}{rows}</table>\n")
 }
 
 /// Pictures of one world.

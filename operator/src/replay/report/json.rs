@@ -1,4 +1,4 @@
-//! The contract of `hedgerow replay --json`: per scenario its acceptance numbers and its arms.
+//! The contract of `hedgerow replay --json`: per scenario its acceptance numbers, its arms, and its own table if it has one.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,11 @@ pub fn json(scenario: &Scenario, results: &Results) -> Value {
             json!({ "what": found.what, "limit": found.limit, "value": value, "holds": found.holds })
         })
         .collect();
-    json!({ "name": scenario.name, "accept": accept, "arms": arms })
+    let mut told = json!({ "name": scenario.name, "accept": accept, "arms": arms });
+    if let Some(table) = &results.table {
+        told["table"] = json!({ "about": table.about, "head": table.head, "rows": table.rows });
+    }
+    told
 }
 
 /// Rounded to 1/`parts`; nothing where nothing was measured.

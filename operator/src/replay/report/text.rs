@@ -45,6 +45,10 @@ pub fn text(scenario: &Scenario, results: &Results, seeds: u64) -> String {
             at("failed")
         );
     }
+    if let Some(table) = &results.table {
+        text.push('\n');
+        text.push_str(&table.text());
+    }
     text.push('\n');
     for found in &results.accept {
         let word = if found.holds { "holds    " } else { "NOT HELD " };

@@ -19,9 +19,11 @@ mod s13_no_gain;
 mod s14_cold_cache;
 mod s15_counterfactual;
 mod s16_extra_spend;
+mod table;
 #[cfg(test)]
 mod tests;
 
+pub use self::table::Table;
 use super::{
     Figures, Results,
     engine::{self, Run},
@@ -52,6 +54,8 @@ pub struct Scenario {
     pub figures: fn(&Case, &Arm, &Run, &mut Figures),
     /// What must come out.
     pub accept: fn(&Results) -> Vec<Acceptance>,
+    /// A table of its own, if it has one.
+    pub table: Option<fn(&Results) -> Table>,
 }
 
 /// A number that must come out.

@@ -28,6 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 /// 95 % around 0.6 s, 5 % around 6 s.

@@ -25,6 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 fn cases() -> Vec<Case> {

@@ -38,6 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 fn fixed(limit: u32) -> limiter::Rule {

@@ -40,6 +40,7 @@ pub const SCENARIO: Scenario = Scenario {
     run,
     figures,
     accept,
+    table: None,
 };
 
 fn cases() -> Vec<Case> {

@@ -6,13 +6,19 @@
 //! found and told. The shipped policy runs with its default lane, which sheds before the provider drowns, and does not hedge
 //! while it sheds.
 //!
+//! *How far p99 can hold.* Providers here name no limit (`limits.maxConcurrent`), so nobody is told their load. Of 100 requests
+//! 4.75 are hedged (5 % less the hold-out), and each duplicate is served to its end: below a utilisation of 1 / 1.0475 = 0.955
+//! the providers carry it, above it the queue grows until the lane sheds. At full load there is no p99 to hold: with arrivals as
+//! many as can be served the queue has no steady state, and without any hedge p99 is 9 to 24 s by the seed. What must hold there
+//! is that hedging gives way: lanes shed, and while they shed nothing is hedged.
+//!
 //! *Correlation.* What is slow is the prompt, not the route: a hedge is exactly as slow as its primary, wins never, and is
 //! paid for. Prediction from the curves of independent routes cannot see that; experience scales it down, but not below a
 //! quarter, so it is the guardrail on the win rate that ends it. Legs are alike with probability 1.
 
 use hedgerow_policy::lane;
 
-use super::{Acceptance, Case, Scenario, s01_straggler_tail::stragglers};
+use super::{Acceptance, Case, Scenario, Table, s01_straggler_tail::stragglers, table::digits};
 use crate::replay::{
     Figures, Results,
     baseline::Tower,
@@ -38,6 +44,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: Some(table),
 };
 
 fn model(rate: f64, capacity: f64) -> Model {
@@ -99,7 +106,12 @@ fn accept(results: &Results) -> Vec<Acceptance> {
             1.0,
         ),
         Acceptance::at_most("worst p99 of the shipped policy over none, loads up to 95 %", worst, 1.05),
-        Acceptance::at_most("p99 of the shipped policy over none at full load", over(full), 1.05),
+        Acceptance::at_most(
+            "duplicates at full load over those at half of it: lanes shed, and nothing is hedged meanwhile",
+            results.median(full, "hedgerow", "duplicates")
+                / results.median(LOADS[0].0, "hedgerow", "duplicates"),
+            0.6,
+        ),
         Acceptance::at_most(
             "seconds until the guardrail trips where legs are alike",
             results.worst(ALIKE, "hedgerow", "trip"),
@@ -117,4 +129,28 @@ fn accept(results: &Results) -> Vec<Acceptance> {
             0.35,
         ),
     ]
+}
+
+/// Utilisation with and without duplicates, and what came of it.
+fn table(results: &Results) -> Table {
+    let mut table = Table::new(
+        "Every duplicate is served to its end: utilisation is what primaries ask for, and with the duplicates on top.",
+        ["load: arm", "utilisation", "with duplicates", "p99 s", "95 % interval", "over none", "sheds"],
+    );
+    for (case, load) in LOADS {
+        for arm in ["none", "hedgerow", "tower"] {
+            let of = |figure| results.median(case, arm, figure);
+            let p99 = results.spread(case, arm, "p99");
+            let values = [
+                digits(load, 2),
+                digits(load * (1.0 + of("duplicates") / 100.0), 3),
+                digits(p99.at, 2),
+                format!("{:.2} to {:.2}", p99.low, p99.high),
+                digits(p99.at / results.median(case, "none", "p99"), 2),
+                digits(of("shed"), 0),
+            ];
+            table.row(format!("{case}: {arm}"), values);
+        }
+    }
+    table
 }

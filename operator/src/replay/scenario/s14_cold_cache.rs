@@ -26,6 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 fn cases() -> Vec<Case> {

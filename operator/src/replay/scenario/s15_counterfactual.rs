@@ -24,6 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 fn cases() -> Vec<Case> {

@@ -42,6 +42,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: super::simulate,
     figures,
     accept,
+    table: None,
 };
 
 fn cases() -> Vec<Case> {
