@@ -50,5 +50,6 @@ mod team;
 mod too_large;
 mod trip;
 mod trouble;
+mod unwritten_decision;
 mod version_roll;
 mod warm_roll;

@@ -1,0 +1,137 @@
+//! A decision that cannot be written down: after some seconds it is in force all the same, and outlives who made it.
+//!
+//! The order is status first, then gateways; but hedging that costs too much must end also where statuses cannot be written,
+//! as with a webhook that is down. An admission policy stands for that here, and the leader dies before it is over.
+
+use serde_json::Value;
+
+use crate::{
+    api::kubectl,
+    installation::Installation,
+    team::{SOON, Team, until},
+};
+
+/// Complete answers take about 5 s, some far less: a second draw often wins.
+const SLOW: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
+/// Nothing takes as long as the delay.
+const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
+
+/// Nobody writes the status of a policy in the namespace.
+struct Refusal(String);
+
+impl Refusal {
+    async fn of(team: &Team) -> Self {
+        let name = format!("refusal-{}", team.namespace);
+        team.apply(&REFUSAL.replace("NAMESPACE", &team.namespace).replace("NAME", &name));
+        // It takes a moment until the API server knows it.
+        until("the status to be refused", SOON, async || {
+            let patch = ["patch", "hp", "chat", "--subresource=status", "--type=merge", "--dry-run=server"];
+            let output = std::process::Command::new(crate::api::root().join("tests/cluster/kubectl"))
+                .args([&["--namespace", &team.namespace], patch.as_slice()].concat())
+                .arg("--patch={}")
+                .output()
+                .unwrap();
+            String::from_utf8_lossy(&output.stderr).contains(SAID).then_some(())
+        })
+        .await;
+        Self(name)
+    }
+}
+
+impl Drop for Refusal {
+    fn drop(&mut self) {
+        for kind in ["validatingadmissionpolicybindings", "validatingadmissionpolicies"] {
+            kubectl(&["delete", kind, &self.0]);
+        }
+    }
+}
+
+const SAID: &str = "nothing is written down today";
+
+/// Whether every gateway has stopped, and hedges sent by all of them.
+async fn stopped(team: &Team) -> Option<u64> {
+    let states = team.states().await;
+    let cohorts: Vec<&Value> = states.iter().map(|state| &state["cohorts"][0]).collect();
+    let all = !cohorts.is_empty() && cohorts.iter().all(|cohort| cohort["state"] == "Suspended");
+    all.then(|| cohorts.iter().filter_map(|cohort| cohort["total"]["hedges"].as_u64()).sum())
+}
+
+#[tokio::test]
+async fn a_decision_whose_status_cannot_be_written_is_in_force_and_the_next_operator_writes_it_down() {
+    let team = Team::new("unwritten");
+    let operator = Installation::of(&team, 2, &[]);
+    team.provider();
+    team.provider_is(QUICK);
+    for route in ["a", "b"] {
+        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
+    }
+    team.apply(POLICY);
+    team.answered().await;
+    let active = team.cohort("Active").await;
+
+    let refusal = Refusal::of(&team).await;
+    team.provider_is(SLOW);
+    team.traffic("chat-json", &team.address().await.unwrap(), 12);
+    let hedged = until("every gateway to have stopped", SOON, async || stopped(&team).await).await;
+    assert_eq!(team.cohort("Active").await["transition"], active["transition"], "nothing was written");
+
+    let first = operator.leader();
+    operator.kubectl(&["delete", "pod", &first, "--grace-period=0", "--force"]);
+    until("another leader", SOON, async || {
+        let leader = operator.leader();
+        (!leader.is_empty() && leader != first).then_some(())
+    })
+    .await;
+    drop(refusal);
+    let suspended = team.cohort("Suspended").await;
+    let number = |cohort: &Value| cohort["transition"].as_i64().unwrap();
+    assert_eq!(number(&suspended), number(&active) + 1, "one transition, by whomever");
+    assert_eq!(stopped(&team).await, Some(hedged), "no hedge of a suspended cohort");
+}
+
+const REFUSAL: &str = r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [hedgerow.dev], apiVersions: ["*"], operations: [UPDATE], resources: [hedgepolicies/status]}
+  validations:
+    - {expression: "false", message: "nothing is written down today", reason: Forbidden}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec:
+  policyName: NAME
+  validationActions: [Deny]
+  matchResources:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+"#;
+
+const POLICY: &str = "
+apiVersion: hedgerow.dev/v1alpha1
+kind: HedgePolicy
+metadata: {name: chat}
+spec:
+  mode: Enforce
+  cohorts: [{name: json, match: {stream: false}}]
+  delay: {strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}
+  budget: {ratioPercent: 100, cap: 1000}
+  duplicateTargetPercent: 60
+  holdoutPercent: 0
+  ramp: {startPercent: 100, every: 1s}
+  guardrails:
+    window: 30s
+    minRequests: 20
+    duplicateRate: {tripPercent: 95, rearmPercent: 90}
+    extraSpend: {tripPercent: 10, rearmPercent: 5}
+    winRate: {minPercent: 0}
+    # Longer than a dead leader's Lease takes on a busy machine.
+    cooldown: 2m
+    maxCooldown: 2m
+    trialFor: 5s
+    maxTripsPerDay: 50
+";
