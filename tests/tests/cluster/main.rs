@@ -26,6 +26,7 @@ mod first_request;
 mod fleets_roll;
 mod gateways_roll;
 mod golden;
+mod greedy;
 mod hold;
 mod installation;
 mod latch;

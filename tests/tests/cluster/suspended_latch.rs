@@ -4,14 +4,13 @@
 use serde_json::Value;
 
 use crate::{
+    greedy,
     installation::Installation,
     team::{SOON, Team, until},
 };
 
-/// Complete answers take about 5 s, some far less: a second draw often wins.
-const SLOW: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
-/// Nothing takes as long as the delay.
-const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
+/// Longer than a dead leader's Lease and an edit take on a busy machine.
+const COOLDOWN: &str = "75s";
 
 /// What somebody would write to have hedging back at once.
 const BY_HAND: &str = r#"[{"op":"replace","path":"/status/cohorts/0/state","value":"Active"},
@@ -34,9 +33,9 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
     for route in ["a", "b"] {
         team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
     }
-    team.apply(POLICY);
+    team.apply(&greedy::policy("chat", greedy::JSON, COOLDOWN));
     team.answered().await;
-    team.provider_is(SLOW);
+    team.provider_is(greedy::SLOW);
     team.traffic("chat-json", &team.address().await.unwrap(), 12);
     let tripped = team.cohort("Suspended").await;
     let hedged = until("every gateway to have stopped", SOON, async || {
@@ -65,7 +64,7 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
     assert!(states.iter().all(|state| state == "Suspended"), "{states:?}");
     assert_eq!(hedges, hedged, "no hedge of a suspended cohort");
 
-    team.provider_is(QUICK);
+    team.provider_is(greedy::QUICK);
     let trial = team.cohort("Trial").await;
     let number = |cohort: &Value| cohort["transition"].as_i64().unwrap();
     assert_eq!(number(&trial), number(&tripped) + 1, "nothing happened in between");
@@ -77,28 +76,3 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
     );
     assert_eq!(number(&team.cohort("Active").await), number(&tripped) + 2);
 }
-
-const POLICY: &str = "
-apiVersion: hedgerow.dev/v1alpha1
-kind: HedgePolicy
-metadata: {name: chat}
-spec:
-  mode: Enforce
-  cohorts: [{name: json, match: {stream: false}}]
-  delay: {strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}
-  budget: {ratioPercent: 100, cap: 1000}
-  duplicateTargetPercent: 60
-  holdoutPercent: 0
-  ramp: {startPercent: 100, every: 1s}
-  guardrails:
-    window: 30s
-    minRequests: 20
-    duplicateRate: {tripPercent: 95, rearmPercent: 90}
-    extraSpend: {tripPercent: 10, rearmPercent: 5}
-    winRate: {minPercent: 0}
-    # Longer than a dead leader's Lease and an edit take on a busy machine.
-    cooldown: 75s
-    maxCooldown: 75s
-    trialFor: 5s
-    maxTripsPerDay: 50
-";

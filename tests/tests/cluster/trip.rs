@@ -9,41 +9,14 @@ use serde_json::Value;
 
 use crate::{
     golden::{compare, numbers, table},
+    greedy,
     installation::Installation,
     team::{SOON, Team, until},
 };
 
-/// Complete answers take about 5 s, some far less: a second draw often wins.
-const SLOW: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
-/// Nothing takes as long as the delay, on a busy machine neither.
-const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
-
-const POLICY: &str = "
-apiVersion: hedgerow.dev/v1alpha1
-kind: HedgePolicy
-metadata: {name: greedy}
-spec:
-  mode: Enforce
-  cohorts:
-    - {name: json, match: {stream: false}}
-    - {name: stream, match: {stream: true}}
-  delay: {strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}
-  budget: {ratioPercent: 100, cap: 1000}
-  duplicateTargetPercent: 60
-  holdoutPercent: 0
-  ramp: {startPercent: 100, every: 1s}
-  guardrails:
-    window: 30s
-    minRequests: 20
-    duplicateRate: {tripPercent: 95, rearmPercent: 90}
-    extraSpend: {tripPercent: 10, rearmPercent: 5}
-    winRate: {minPercent: 0}
-    # Longer than it takes to read what is said during it, also on a busy machine: after it a trial fails, in other words.
-    cooldown: 30s
-    maxCooldown: 30s
-    trialFor: 5s
-    maxTripsPerDay: 50
-";
+/// Longer than it takes to read what is said during it, also on a busy machine: after it a trial fails, in other words.
+const COOLDOWN: &str = "30s";
+const COHORTS: &str = "{name: json, match: {stream: false}}, {name: stream, match: {stream: true}}";
 
 /// Tables of all kinds, without what is measured.
 fn columns(team: &Team) -> String {
@@ -105,14 +78,14 @@ async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_
     let team = Team::new("trip");
     let _operator = Installation::of(&team, 1, &[]);
     team.provider();
-    team.provider_is(QUICK);
+    team.provider_is(greedy::QUICK);
     for route in ["a", "b"] {
         team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
     }
     team.apply(
         "{apiVersion: hedgerow.dev/v1alpha1, kind: PriorityLane, metadata: {name: everyone}, spec: {}}",
     );
-    team.apply(POLICY);
+    team.apply(&greedy::policy("greedy", COHORTS, COOLDOWN));
     team.answered().await;
     for (kind, name) in [("providerroutes", "a"), ("providerroutes", "b"), ("prioritylanes", "everyone")] {
         team.condition(kind, name, ["Ready", "True", "Ready"]).await;
@@ -125,13 +98,13 @@ async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_
     told(&team, "HedgingActive").await;
     compare("trip/before.txt", &columns(&team));
 
-    team.provider_is(SLOW);
+    team.provider_is(greedy::SLOW);
     cohorts(&team, "Suspended", "Active").await;
     told(&team, "HedgingSuspended").await;
     // What was decided is written before what is told of it.
     team.condition("hedgepolicies", "greedy", ["GuardrailBreached", "True", "ExtraSpendExceeded"]).await;
     let during = (columns(&team), description(&team));
-    team.provider_is(QUICK);
+    team.provider_is(greedy::QUICK);
     compare("trip/during.txt", &during.0);
     compare("trip/during.describe.txt", &during.1);
     team.condition("hedgepolicies", "greedy", ["Ready", "True", "Ready"]).await;

@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use crate::{
     api::kubectl,
+    greedy,
     installation::Installation,
     team::{SOON, Team, until},
 };
 
-/// Complete answers take about 5 s, some far less: a second draw often wins.
-const SLOW: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
-/// Nothing takes as long as the delay.
-const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
+/// Longer than a dead leader's Lease takes on a busy machine.
+const COOLDOWN: &str = "2m";
 
 /// Nobody writes the status of a policy in the namespace.
 struct Refusal(String);
@@ -61,16 +60,16 @@ async fn a_decision_whose_status_cannot_be_written_is_in_force_and_the_next_oper
     let team = Team::new("unwritten");
     let operator = Installation::of(&team, 2, &[]);
     team.provider();
-    team.provider_is(QUICK);
+    team.provider_is(greedy::QUICK);
     for route in ["a", "b"] {
         team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
     }
-    team.apply(POLICY);
+    team.apply(&greedy::policy("chat", greedy::JSON, COOLDOWN));
     team.answered().await;
     let active = team.cohort("Active").await;
 
     let refusal = Refusal::of(&team).await;
-    team.provider_is(SLOW);
+    team.provider_is(greedy::SLOW);
     team.traffic("chat-json", &team.address().await.unwrap(), 12);
     let hedged = until("every gateway to have stopped", SOON, async || stopped(&team).await).await;
     assert_eq!(team.cohort("Active").await["transition"], active["transition"], "nothing was written");
@@ -110,28 +109,3 @@ spec:
   matchResources:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
 "#;
-
-const POLICY: &str = "
-apiVersion: hedgerow.dev/v1alpha1
-kind: HedgePolicy
-metadata: {name: chat}
-spec:
-  mode: Enforce
-  cohorts: [{name: json, match: {stream: false}}]
-  delay: {strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}
-  budget: {ratioPercent: 100, cap: 1000}
-  duplicateTargetPercent: 60
-  holdoutPercent: 0
-  ramp: {startPercent: 100, every: 1s}
-  guardrails:
-    window: 30s
-    minRequests: 20
-    duplicateRate: {tripPercent: 95, rearmPercent: 90}
-    extraSpend: {tripPercent: 10, rearmPercent: 5}
-    winRate: {minPercent: 0}
-    # Longer than a dead leader's Lease takes on a busy machine.
-    cooldown: 2m
-    maxCooldown: 2m
-    trialFor: 5s
-    maxTripsPerDay: 50
-";

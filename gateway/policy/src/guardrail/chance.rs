@@ -16,7 +16,7 @@ use super::signal::Ratio;
 /// the same cohort still trips several times a month.
 const ABOVE: f64 = 5.0;
 /// Standard deviations below a minimum. Less, because windows of hedges have few of them (50): at 5 not even none of 50 would
-/// be below 20 %. At 3 it takes one of 50 or none, which a win rate of 25 % gives once in half a year.
+/// be below 20 %. At 3 it takes one of 50 or none: of a true 25 % one window in a hundred thousand.
 const BELOW: f64 = 3.0;
 /// Variance of the sum of what hedges cost, over that of their number: costs scatter about as much as they are high.
 const COST_SCATTER: f64 = 2.0;

@@ -1,0 +1,41 @@
+//! A policy whose hedges cost too much as soon as the provider is slow, for scenarios about what then follows.
+//!
+//! Complete answers of [`SLOW`] take longer than the fixed delay, so more than half of the requests are hedged, and extra
+//! spend trips within short windows; those of [`QUICK`] never take as long.
+
+/// Complete answers take about 5 s, some far less: a second draw often wins.
+pub(crate) const SLOW: &str =
+    r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
+/// Nothing takes as long as the delay, on a busy machine neither.
+pub(crate) const QUICK: &str = r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"fixed":{"ms":1}}}"#;
+/// The only cohort of most scenarios.
+pub(crate) const JSON: &str = "{name: json, match: {stream: false}}";
+
+/// The policy, with these cohorts (YAML, separated by commas). A trip lasts for `cooldown`, however often it happened.
+pub(crate) fn policy(name: &str, cohorts: &str, cooldown: &str) -> String {
+    format!(
+        "
+apiVersion: hedgerow.dev/v1alpha1
+kind: HedgePolicy
+metadata: {{name: {name}}}
+spec:
+  mode: Enforce
+  cohorts: [{cohorts}]
+  delay: {{strategy: Fixed, fixed: 2s, min: 10ms, coldStart: 2s}}
+  budget: {{ratioPercent: 100, cap: 1000}}
+  duplicateTargetPercent: 60
+  holdoutPercent: 0
+  ramp: {{startPercent: 100, every: 1s}}
+  guardrails:
+    window: 30s
+    minRequests: 20
+    duplicateRate: {{tripPercent: 95, rearmPercent: 90}}
+    extraSpend: {{tripPercent: 10, rearmPercent: 5}}
+    winRate: {{minPercent: 0}}
+    cooldown: {cooldown}
+    maxCooldown: {cooldown}
+    trialFor: 5s
+    maxTripsPerDay: 50
+"
+    )
+}
