@@ -60,6 +60,24 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A count or an amount as the resources hold it: at most 2^53, up to which every JSON reader is exact.
+pub fn whole(value: impl TryInto<i64>) -> i64 {
+    const MOST: i64 = 1 << 53;
+    value.try_into().map_or(MOST, |value| value.clamp(-MOST, MOST))
+}
+
+/// What there is of something per 1000 of something else, to the nearest, at most 1,000,000; `None` of nothing.
+pub fn per_mille(some: u128, of: u128) -> Option<i32> {
+    let rate = some.saturating_mul(1_000).saturating_add(of / 2).checked_div(of)?;
+    Some(i32::try_from(rate.min(1_000_000)).unwrap_or(1_000_000))
+}
+
+/// The same of a part of a whole, at most 1000. What happens to a thing may be counted in a later window than the thing: a
+/// window knows of a hedge that won and not that it was sent.
+pub fn share(part: u128, whole: u128) -> Option<i32> {
+    per_mille(part.min(whole), whole)
+}
+
 /// A moment of Unix time as a value of the resources.
 pub fn timestamp(at: Moment) -> Timestamp {
     i64::try_from(at.as_millis())
@@ -100,6 +118,16 @@ mod tests {
         let spans = [250, 10_000, 300_000, 5_400_000, 90_500].map(Duration::from_millis).map(span);
         assert_eq!(spans, ["250ms", "10s", "5m", "1h30m", "1m30s"]);
         assert_eq!([0, 999, 1_312, 1_204_331].map(count), ["0", "999", "1,312", "1,204,331"]);
+    }
+
+    #[test]
+    fn numbers_stay_within_what_the_resources_allow() {
+        assert_eq!([whole(7_u64), whole(u64::MAX), whole(i64::MIN)], [7, 1 << 53, -(1 << 53)]);
+        assert_eq!(
+            [per_mille(5, 2), per_mille(u128::MAX, 1), per_mille(1, 0)],
+            [Some(2_500), Some(1_000_000), None]
+        );
+        assert_eq!([share(1, 3), share(5, 2), share(0, 0)], [Some(333), Some(1_000), None]);
     }
 
     #[test]

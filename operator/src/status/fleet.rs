@@ -16,6 +16,9 @@ use super::{
 };
 use crate::domain::{Verdict, figure};
 
+/// Pods that the status counts at most.
+const MOST_PODS: usize = 100_000;
+
 /// What a fleet's status is made from.
 #[derive(Clone, Debug)]
 pub struct FleetFacts<'a> {
@@ -91,7 +94,7 @@ pub fn fleet(old: &GatewayFleetStatus, facts: &FleetFacts<'_>) -> GatewayFleetSt
 }
 
 fn count(pods: usize) -> i32 {
-    i32::try_from(pods).unwrap_or(i32::MAX)
+    i32::try_from(pods.min(MOST_PODS)).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ use super::{
 };
 use crate::domain::{Verdict, figure};
 
+/// The highest limit that a lane may have; what a pod says may be more.
+const MOST_LIMIT: u32 = 100_000;
+
 /// What a lane's status is made from.
 #[derive(Clone, Debug)]
 pub struct LaneFacts<'a> {
@@ -74,7 +77,7 @@ pub fn lane(old: &PriorityLaneStatus, facts: &LaneFacts<'_>) -> PriorityLaneStat
 fn observe(status: &mut PriorityLaneStatus, lanes: &[&LaneState], figures: &LaneFigures) {
     let mut limits: Vec<u32> = lanes.iter().map(|lane| lane.limit).collect();
     limits.sort_unstable();
-    let limit = |place: usize| i64::from(limits.get(place).copied().unwrap_or(0));
+    let limit = |place: usize| i64::from(limits.get(place).copied().unwrap_or(0).min(MOST_LIMIT));
     let in_flight: u64 = lanes.iter().map(|lane| u64::from(lane.in_flight)).sum();
     let shed: u64 = figures.shed.values().sum();
     let median = limit(limits.len() / 2);
@@ -87,9 +90,9 @@ fn observe(status: &mut PriorityLaneStatus, lanes: &[&LaneState], figures: &Lane
         limit_min: limit(0),
         limit_median: median,
         limit_max: limit(limits.len() - 1),
-        in_flight: signed(in_flight),
-        admitted: signed(figures.admitted),
-        shed: signed(shed),
+        in_flight: figure::whole(in_flight),
+        admitted: figure::whole(figures.admitted),
+        shed: figure::whole(shed),
         queue_wait_p95: figures.wait_p95.map(figure::latency),
         top_shedding_reason: figures
             .shed
@@ -98,8 +101,4 @@ fn observe(status: &mut PriorityLaneStatus, lanes: &[&LaneState], figures: &Lane
             .map(|(reason, _)| reason.clone()),
         top_tenants: Vec::new(),
     });
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -33,6 +33,8 @@ use crate::{
 const DEFAULT_OBJECTIVE: i32 = 99;
 /// Most entries of a list in a cohort's status.
 const LISTED: usize = 16;
+/// Trips that the status counts at most.
+const MOST_TRIPS: u32 = 1_000_000;
 
 /// What a policy's status is made from.
 #[derive(Clone, Debug)]
@@ -192,7 +194,7 @@ fn one(name: &str, facts: &PolicyFacts<'_>) -> CohortStatus {
     if let Some(objective) = objective {
         let long = &cohort.windows.long;
         let allowed = 1_000 - objective.percent.unwrap_or(DEFAULT_OBJECTIVE).clamp(0, 100) * 10;
-        status.deadline_miss_per_mille = per_mille(long.deadline_misses.into(), long.originals.into());
+        status.deadline_miss_per_mille = figure::share(long.deadline_misses.into(), long.originals.into());
         status.objective_met = status.deadline_miss_per_mille.map(|missed| missed <= allowed);
     }
     status
@@ -214,8 +216,8 @@ fn latch(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
     status.message = Some(standing.message.clone()).filter(|message| !message.is_empty());
     status.since = Some(time(latch.since));
     status.until = latch.until.map(time);
-    status.transition = i64::try_from(latch.transition).unwrap_or(i64::MAX);
-    status.trips = i32::try_from(standing.trips).unwrap_or(i32::MAX);
+    status.transition = figure::whole(latch.transition);
+    status.trips = i32::try_from(standing.trips.min(MOST_TRIPS)).unwrap_or(i32::MAX);
     status.tripped_at = standing.tripped_at.iter().copied().map(time).collect();
     status.hold = standing.hold.map(|until| Hold { until: time(until) });
     status.last_handled_resume.clone_from(&standing.last_handled_resume);
@@ -231,22 +233,19 @@ fn figures(status: &mut CohortStatus, cohort: &CohortFacts<'_>) {
         .take(LISTED)
         .map(|(route, delay)| RouteDelay { route: route.clone(), delay: figure::latency(*delay) })
         .collect();
-    status.duplicate_per_mille = per_mille(long.hedges.into(), long.originals.into());
+    status.duplicate_per_mille = figure::per_mille(long.hedges.into(), long.originals.into());
     status.extra_spend_per_mille = sent(cohort, extra_per_mille(long));
     let all = long.primaries_cost + long.hedges_cost + long.retries_cost;
-    status.lost_race_per_mille = sent(cohort, per_mille(long.losers_cost, all));
-    status.win_per_mille = sent(cohort, per_mille(long.hedge_wins.into(), long.hedges.into()));
-    status.late_per_mille = per_mille(long.late.into(), long.audited.into());
+    status.lost_race_per_mille = sent(cohort, figure::share(long.losers_cost, all));
+    status.win_per_mille = sent(cohort, figure::share(long.hedge_wins.into(), long.hedges.into()));
+    status.late_per_mille = figure::share(long.late.into(), long.audited.into());
     let mut reasons: Vec<(&String, &u64)> =
         cohort.not_hedged.iter().filter(|(_, count)| **count > 0).collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
     status.not_hedged = reasons
         .into_iter()
         .take(LISTED)
-        .map(|(reason, count)| NotHedged {
-            reason: reason.clone(),
-            count: i64::try_from(*count).unwrap_or(i64::MAX),
-        })
+        .map(|(reason, count)| NotHedged { reason: reason.clone(), count: figure::whole(*count) })
         .collect();
     status.extra_today_micros = Some(extra_micros(&cohort.today));
     status.first_token = first_token(&cohort.first_token);
@@ -270,14 +269,8 @@ fn without(estimate: &Estimate) -> Option<WithoutHedging> {
         p99: figure::latency(estimate.p99?),
         low: figure::latency(estimate.p99_low?),
         high: figure::latency(estimate.p99_high?),
-        samples: estimate.samples as i64,
+        samples: figure::whole(estimate.samples as i64),
     })
-}
-
-/// A share in 1/1000, to the nearest; `None` where there is nothing to compare with.
-fn per_mille(part: u128, whole: u128) -> Option<i32> {
-    let share = part.saturating_mul(1_000).saturating_add(whole / 2).checked_div(whole)?;
-    Some(i32::try_from(share.min(1_000_000)).unwrap_or(1_000_000))
 }
 
 /// What hedging added to the cost of the primaries alone, in 1/1000; in tokens where nothing is priced.
@@ -287,13 +280,13 @@ fn extra_per_mille(tally: &Tally) -> Option<i32> {
     } else {
         (tally.tokens_total.into(), tally.tokens_alone.into())
     };
-    let added = |more: u128, less: u128| per_mille(more - less, alone);
+    let added = |more: u128, less: u128| figure::per_mille(more - less, alone);
     if all >= alone { added(all, alone) } else { added(alone, all).map(|saved| -saved) }
 }
 
 /// What hedging added to spend, in micro-units; negative where it saved.
 fn extra_micros(today: &Spent) -> i64 {
-    let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
+    let micros = |picos: Picos| figure::whole(picos.to_micros());
     micros(today.cost.saturating_sub(today.without)) - micros(today.without.saturating_sub(today.cost))
 }
 
@@ -301,7 +294,7 @@ fn extra_micros(today: &Spent) -> i64 {
 fn spend(facts: &PolicyFacts<'_>) -> Spend {
     let sum =
         |of: &dyn Fn(&Spent) -> Picos| facts.cohorts.iter().map(|cohort| of(&cohort.today)).sum::<Picos>();
-    let micros = |picos: Picos| i64::try_from(picos.to_micros()).unwrap_or(i64::MAX);
+    let micros = |picos: Picos| figure::whole(picos.to_micros());
     let (cost, retries, estimated) =
         (sum(&|today| today.cost), sum(&|today| today.retries), sum(&|today| today.estimated));
     let percent = estimated.0.saturating_mul(100).checked_div(cost.0).unwrap_or(0);
@@ -338,7 +331,7 @@ fn summary(facts: &PolicyFacts<'_>, breached: Option<Reason>) -> PolicySummary {
         p99: worst.and_then(|cohort| cohort.first_token.p99).map(figure::latency).unwrap_or_default(),
         saved: worst.and_then(|cohort| saved(cohort)).filter(|_| !bracket).unwrap_or_default(),
         duplicate_percent: bracketed(share(worst.and_then(|cohort| {
-            per_mille(cohort.windows.long.hedges.into(), cohort.windows.long.originals.into())
+            figure::per_mille(cohort.windows.long.hedges.into(), cohort.windows.long.originals.into())
         }))),
         extra_percent: share(worst.and_then(|cohort| sent(cohort, extra_per_mille(&cohort.windows.long)))),
         reason: breached.map_or_else(String::new, |reason| reason.as_str().to_owned()),

@@ -167,13 +167,12 @@ fn observed(seen: &[&RouteState], figures: &RouteFigures, now: Moment) -> RouteO
     let throttled = seen.iter().map(|route| route.throttled_until_unix_ms).max().unwrap_or(0);
     let throttled = Moment::from_millis(throttled);
     let latency = figures.first_token;
-    let errors = (figures.failed * 1_000).checked_div(figures.requests);
     RouteObserved {
         p50: latency.p50.map(figure::latency),
         p95: latency.p95.map(figure::latency),
         p99: latency.p99.map(figure::latency),
-        error_per_mille: errors.map(|errors| i32::try_from(errors.min(1_000)).unwrap_or(1_000)),
-        requests: Some(i64::try_from(figures.requests).unwrap_or(i64::MAX)),
+        error_per_mille: figure::share(figures.failed.into(), figures.requests.into()),
+        requests: Some(figure::whole(figures.requests)),
         breaker: most_frequent(seen),
         throttled_until: (throttled > now).then(|| Time(figure::timestamp(throttled))),
         weight_percent: Some(i32::try_from(mean_weight(seen)).unwrap_or(100)),

@@ -218,7 +218,7 @@ impl Judge<'_> {
             return None;
         }
         let (short, long) = (&self.windows.hedges_short, &self.windows.hedges_long);
-        let rate = |tally: &Tally| Ratio::of(tally.hedge_wins, tally.hedges);
+        let rate = |tally: &Tally| Ratio::share(tally.hedge_wins, tally.hedges);
         let enough = long.hedges >= rule.min_hedges.max(1) && short.hedges >= fifth(rule.min_hedges);
         let limit = u32::from(rule.min_percent) * 10;
         let values = (rate(short), rate(long));
@@ -227,7 +227,7 @@ impl Judge<'_> {
 
     fn late_completions(&self) -> Option<Reading> {
         let trip = self.rules.late_completions;
-        let rate = |tally: &Tally| Ratio::of(tally.late, tally.audited);
+        let rate = |tally: &Tally| Ratio::share(tally.late, tally.audited);
         let values = (rate(&self.windows.hedges_short), rate(&self.windows.hedges_long));
         let enough = self.windows.hedges_long.audited >= MIN_AUDITED;
         (trip > 0).then(|| maximum(Signal::LateCompletions, values, percents((trip, trip)), enough, CERTAIN))
@@ -239,7 +239,7 @@ impl Judge<'_> {
         let factor = baseline.saturating_mul(u32::from(rule.factor_percent)) / 100;
         let trip = factor.max(baseline + u32::from(rule.min_points) * 10);
         let rearm = (baseline * ERROR_REARM_PERCENT / 100).clamp(1, trip.max(1));
-        let rate = |tally: &Tally| Ratio::of(tally.originals_errors, tally.originals);
+        let rate = |tally: &Tally| Ratio::share(tally.originals_errors, tally.originals);
         let enough = self.sufficient
             && self.context.error_baseline.is_some()
             && self.windows.long.originals_errors >= MIN_ERRORS;

@@ -83,6 +83,13 @@ impl Ratio {
         Self { num: num.into(), den: den.into() }
     }
 
+    /// A part of a whole from two counters: at most all of it, though a window may know of the end of more things than begun
+    /// in it (a hedge that was sent before it and wins in it).
+    pub fn share(part: impl Into<u128>, whole: impl Into<u128>) -> Self {
+        let whole = whole.into();
+        Self { num: part.into().min(whole), den: whole }
+    }
+
     /// In thousandths, rounded half up, for display; 0 when nothing was measured.
     pub fn per_mille(self) -> u32 {
         let scaled = self.num.saturating_mul(1_000).saturating_add(self.den / 2);

@@ -67,7 +67,7 @@ pub(super) fn list(scene: &Scene<'_>) -> Vec<Evidence> {
             threshold: figure::percent(reading.threshold_per_mille),
             short_window: over_span(reading.signal, percent(reading.short), &spans.0),
             long_window: over_span(reading.signal, percent(reading.long), &spans.1),
-            samples: i64::try_from(samples(reading.signal, scene.windows)).unwrap_or(i64::MAX),
+            samples: figure::whole(samples(reading.signal, scene.windows)),
         })
         .collect()
 }

@@ -21,6 +21,8 @@ use hedgerow_policy::{
     time::Moment,
 };
 
+mod bounds;
+
 use super::*;
 use crate::{
     domain::{Acceptance, Conflict, Verdict, guardrail::Standing, spent::Spent},
@@ -160,21 +162,25 @@ fn an_object_that_is_not_accepted_has_a_status_that_says_so() {
     assert_eq!(seen.observed_generation, Some(3));
 }
 
+fn lane_state(limit: u32, in_flight: u32) -> LaneState {
+    LaneState {
+        lane: "batch".into(),
+        limit,
+        in_flight,
+        queued: 0,
+        admitted: 0,
+        shed: BTreeMap::new(),
+        failed: 0,
+        wait: Vec::new(),
+        last_retry_after_s: 0,
+        baseline_per_mille: 0,
+    }
+}
+
 #[test]
 fn a_lane_shows_limits_per_pod_and_sums_over_the_fleet() {
     let with = |limit: u32, in_flight: u32| {
-        let lane = LaneState {
-            lane: "batch".into(),
-            limit,
-            in_flight,
-            queued: 0,
-            admitted: 0,
-            shed: BTreeMap::new(),
-            failed: 0,
-            wait: Vec::new(),
-            last_retry_after_s: 0,
-            baseline_per_mille: 0,
-        };
+        let lane = lane_state(limit, in_flight);
         Some(State { lanes: vec![lane], ..pod_state(vec![object(Kind::PriorityLane, "batch")]) })
     };
     let seen =
@@ -376,8 +382,27 @@ fn spent() -> Spent {
 }
 
 fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) -> HedgePolicyStatus {
+    let tally = guardrail::Tally {
+        originals: 1_000,
+        hedges: 46,
+        hedge_wins: 28,
+        primaries_cost: 1_009,
+        primaries_alone_cost: 1_000,
+        losers_cost: 12,
+        ..guardrail::Tally::default()
+    };
+    policy_status_of(mode, [first, second], read, tally, spent())
+}
+
+fn policy_status_of(
+    mode: Mode,
+    [first, second]: [&Standing; 2],
+    read: bool,
+    tally: guardrail::Tally,
+    today: Spent,
+) -> HedgePolicyStatus {
     let spec: HedgePolicySpec = serde_json::from_value(serde_json::json!({
-        "cohorts": [{ "name": "stream" }, { "name": "json" }, { "name": "taken" }],
+        "cohorts": [{ "name": "stream", "objective": { "firstToken": "2s" } }, { "name": "json" }, { "name": "taken" }],
     }))
     .unwrap();
     let verdict = Verdict {
@@ -388,15 +413,7 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
     let states = [read.then(|| pod_state(vec![object.clone()]))];
     let pods = pods(&states, 60);
     let mut ring = guardrail::Ring::new();
-    *ring.at(NOW) = guardrail::Tally {
-        originals: 1_000,
-        hedges: 46,
-        hedge_wins: 28,
-        primaries_cost: 1_009,
-        primaries_alone_cost: 1_000,
-        losers_cost: 12,
-        ..guardrail::Tally::default()
-    };
+    *ring.at(NOW) = tally;
     let rules = guardrail::Rules::default();
     let windows: Windows = guardrail::windows(&ring, NOW, &rules);
     let evaluation = guardrail::evaluate(&rules, &windows, &guardrail::Context::default());
@@ -419,7 +436,7 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
         },
         not_hedged: &not_hedged,
         delays: &delays,
-        today: spent(),
+        today: today.clone(),
         recommendation: Vec::new(),
         diagnosis: None,
     });
