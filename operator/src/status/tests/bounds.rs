@@ -44,7 +44,7 @@ fn endless() -> guardrail::Tally {
 #[test]
 fn more_wins_than_hedges_are_all_of_them() {
     let active = standing(guardrail::State::Active, false);
-    let seen = policy_status_of(Mode::Enforce, [&active, &active], true, late_in_the_day(), spent());
+    let seen = policy_status_of(Mode::Enforce, [&active, &active], true, late_in_the_day(), &spent());
     assert_eq!(faults(Kind::HedgePolicy, &seen), Vec::<String>::new());
     let cohort = &seen.cohorts[0];
     assert_eq!((cohort.win_per_mille, cohort.late_per_mille), (Some(1_000), Some(1_000)));
@@ -59,7 +59,7 @@ fn no_count_makes_a_policy_invalid() {
     let much = Picos(1 << 100);
     let dear = Spent { cost: much, without: Picos(1), lost: much, retries: much, estimated: much };
     for spent in [dear.clone(), Spent { cost: Picos(1), without: much, ..dear }] {
-        let seen = policy_status_of(Mode::Enforce, [&busy, &busy], true, endless(), spent);
+        let seen = policy_status_of(Mode::Enforce, [&busy, &busy], true, endless(), &spent);
         assert_eq!(faults(Kind::HedgePolicy, &seen), Vec::<String>::new());
     }
 }

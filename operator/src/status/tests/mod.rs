@@ -391,7 +391,7 @@ fn policy_status(mode: Mode, first: &Standing, second: &Standing, read: bool) ->
         losers_cost: 12,
         ..guardrail::Tally::default()
     };
-    policy_status_of(mode, [first, second], read, tally, spent())
+    policy_status_of(mode, [first, second], read, tally, &spent())
 }
 
 fn policy_status_of(
@@ -399,7 +399,7 @@ fn policy_status_of(
     [first, second]: [&Standing; 2],
     read: bool,
     tally: guardrail::Tally,
-    today: Spent,
+    today: &Spent,
 ) -> HedgePolicyStatus {
     let spec: HedgePolicySpec = serde_json::from_value(serde_json::json!({
         "cohorts": [{ "name": "stream", "objective": { "firstToken": "2s" } }, { "name": "json" }, { "name": "taken" }],
