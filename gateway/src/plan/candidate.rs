@@ -34,7 +34,7 @@ pub fn eligible(action: &Action, route: &RouteRuntime) -> bool {
 /// Whether `route` may serve a tenant at all: dialect, suspension, tenant, credential, connections.
 pub fn serves(runtime: &Runtime, dialect: Dialect, tenant: &str, route: &RouteRuntime) -> bool {
     route.dialect() == dialect
-        && !route.config.suspend
+        && !route.state.suspended()
         && route.admits(tenant)
         && target::has_credential(&route.config, &runtime.credentials)
         && route.transport.load().usable()

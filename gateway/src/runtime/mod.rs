@@ -161,6 +161,9 @@ impl Runtime {
         self.client_keys.store(Arc::new(ClientKeys::read(&snapshot.settings.client_auth, &self.credentials)));
         self.serving.update(snapshot.settings.tls.as_ref(), &self.credentials, self.clock.unix_ms());
         self.traces.direct(self.way_of_traces(&snapshot), &*self.transports);
+        for route in &snapshot.routes {
+            route.state.set_suspended(route.config.suspend);
+        }
         self.snapshot.store(Some(Arc::new(snapshot)));
         *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())

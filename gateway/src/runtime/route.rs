@@ -10,7 +10,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -86,6 +86,9 @@ pub struct RouteState {
     outcomes: [AtomicU64; Outcome::ALL.len()],
     /// Our own credential was refused: no traffic until then, in nanoseconds of the monotonic clock.
     pub credentials_rejected: AtomicU64,
+    /// Whether the configuration in force suspends it. User actions go on with the snapshot that they began with, and still
+    /// send nothing more to a route that somebody has suspended since.
+    suspended: AtomicBool,
 }
 
 /// Attempts and tokens started in the running minute.
@@ -133,7 +136,18 @@ impl RouteState {
             ramp_from: AtomicU64::new(if ramp { now.as_nanos().max(1) } else { 0 }),
             outcomes: std::array::from_fn(|_| AtomicU64::new(0)),
             credentials_rejected: AtomicU64::new(0),
+            suspended: AtomicBool::new(false),
         }
+    }
+
+    /// As the configuration that is in force from now on says.
+    pub fn set_suspended(&self, suspended: bool) {
+        self.suspended.store(suspended, Ordering::Relaxed);
+    }
+
+    /// Whether no attempt may begin.
+    pub fn suspended(&self) -> bool {
+        self.suspended.load(Ordering::Relaxed)
     }
 
     /// Takes over an edit: another endpoint, api or upstream model is another upstream, so what the breaker has learnt is
