@@ -3,6 +3,10 @@
 //! Complete answers of [`SLOW`] take longer than the fixed delay, so more than half of the requests are hedged, and extra
 //! spend trips within short windows; those of [`QUICK`] never take as long.
 
+use serde_json::Value;
+
+use crate::team::Team;
+
 /// Complete answers take about 5 s, some far less: a second draw often wins.
 pub(crate) const SLOW: &str =
     r#"{"firstToken":{"fixed":{"ms":20}},"gap":{"lognormal":{"medianMs":300,"sigma":0.8}}}"#;
@@ -38,4 +42,12 @@ spec:
     maxTripsPerDay: 50
 "
     )
+}
+
+/// Hedges sent by all gateways of the fleet, once every one of them says that the first cohort is suspended.
+pub(crate) async fn stopped(team: &Team) -> Option<u64> {
+    let states = team.states().await;
+    let cohorts: Vec<&Value> = states.iter().map(|state| &state["cohorts"][0]).collect();
+    let all = !cohorts.is_empty() && cohorts.iter().all(|cohort| cohort["state"] == "Suspended");
+    all.then(|| cohorts.iter().filter_map(|cohort| cohort["total"]["hedges"].as_u64()).sum())
 }

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     api::{kubectl, root},
-    team::Team,
+    team::{SOON, Team, until},
 };
 
 /// Images that scenarios run.
@@ -78,6 +78,23 @@ impl Installation {
     pub(crate) fn leader(&self) -> String {
         let path = "jsonpath={.spec.holderIdentity}";
         self.kubectl(&["get", "lease", "hedgerow-operator", "--output", path])
+    }
+
+    /// Kills the leader, and waits for the next one: its name. Without a grace period it cannot give the Lease back, so that
+    /// the other one has to wait until it expires.
+    pub(crate) async fn kill_leader(&self) -> String {
+        let first = self.leader();
+        self.kubectl(&["delete", "pod", &first, "--grace-period=0", "--force"]);
+        self.next_leader(&first).await
+    }
+
+    /// Waits until another pod than `first` leads: its name.
+    pub(crate) async fn next_leader(&self, first: &str) -> String {
+        until("another leader", SOON, async || {
+            let leader = self.leader();
+            (!leader.is_empty() && leader != first).then_some(leader)
+        })
+        .await
     }
 
     /// Ends all operators, or starts so many.

@@ -6,7 +6,7 @@ use crate::{
     installation::Installation,
     load::{Load, busy_team},
     right::right_again,
-    team::{SOON, Team, until},
+    team::Team,
 };
 
 #[tokio::test]
@@ -25,11 +25,7 @@ async fn a_lost_leader_is_replaced_and_what_was_changed_meanwhile_is_in_force() 
         let lost = Instant::now();
         let patch = format!(r#"{{"spec":{{"holdoutPercent":{holdout}}}}}"#);
         team.kubectl(&["patch", "hp", "default-chat", "--type=merge", "--patch", &patch]);
-        until("another leader", SOON, async || {
-            let leader = operator.leader();
-            (!leader.is_empty() && leader != first).then_some(())
-        })
-        .await;
+        operator.next_leader(&first).await;
         println!("leader {how}: another one after {:.1?}", lost.elapsed());
         println!("leader {how}: right after {:.1?}", right_again(&team, lost).await);
     }

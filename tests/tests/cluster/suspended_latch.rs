@@ -16,15 +16,6 @@ const COOLDOWN: &str = "75s";
 const BY_HAND: &str = r#"[{"op":"replace","path":"/status/cohorts/0/state","value":"Active"},
 {"op":"replace","path":"/status/cohorts/0/transition","value":1},{"op":"remove","path":"/status/cohorts/0/until"}]"#;
 
-/// State of the cohort in every gateway, and hedges sent by all of them.
-async fn in_force(team: &Team) -> (Vec<String>, u64) {
-    let states = team.states().await;
-    let cohorts: Vec<&Value> = states.iter().map(|state| &state["cohorts"][0]).collect();
-    let state = |cohort: &&Value| cohort["state"].as_str().unwrap_or_default().to_owned();
-    let hedges = cohorts.iter().filter_map(|cohort| cohort["total"]["hedges"].as_u64()).sum();
-    (cohorts.iter().map(state).collect(), hedges)
-}
-
 #[tokio::test]
 async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_its_status() {
     let team = Team::new("suspended-latch");
@@ -38,20 +29,10 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
     team.provider_is(greedy::SLOW);
     team.traffic("chat-json", &team.address().await.unwrap(), 12);
     let tripped = team.cohort("Suspended").await;
-    let hedged = until("every gateway to have stopped", SOON, async || {
-        let (states, hedges) = in_force(&team).await;
-        (!states.is_empty() && states.iter().all(|state| state == "Suspended")).then_some(hedges)
-    })
-    .await;
+    let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
     assert!(hedged > 0, "it tripped by hedges");
 
-    let first = operator.leader();
-    operator.kubectl(&["delete", "pod", &first, "--grace-period=0", "--force"]);
-    until("another leader", SOON, async || {
-        let leader = operator.leader();
-        (!leader.is_empty() && leader != first).then_some(())
-    })
-    .await;
+    operator.kill_leader().await;
     team.kubectl(&["patch", "hp", "chat", "--subresource=status", "--type=json", "--patch", BY_HAND]);
     let decided = ["state", "transition", "since", "until", "reason", "trips"];
     until("the status to be as it was decided", SOON, async || {
@@ -60,9 +41,7 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
         decided.iter().all(|field| cohort[*field] == tripped[*field]).then_some(())
     })
     .await;
-    let (states, hedges) = in_force(&team).await;
-    assert!(states.iter().all(|state| state == "Suspended"), "{states:?}");
-    assert_eq!(hedges, hedged, "no hedge of a suspended cohort");
+    assert_eq!(greedy::stopped(&team).await, Some(hedged), "no hedge of a suspended cohort");
 
     team.provider_is(greedy::QUICK);
     let trial = team.cohort("Trial").await;

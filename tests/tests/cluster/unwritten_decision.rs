@@ -47,14 +47,6 @@ impl Drop for Refusal {
 
 const SAID: &str = "nothing is written down today";
 
-/// Whether every gateway has stopped, and hedges sent by all of them.
-async fn stopped(team: &Team) -> Option<u64> {
-    let states = team.states().await;
-    let cohorts: Vec<&Value> = states.iter().map(|state| &state["cohorts"][0]).collect();
-    let all = !cohorts.is_empty() && cohorts.iter().all(|cohort| cohort["state"] == "Suspended");
-    all.then(|| cohorts.iter().filter_map(|cohort| cohort["total"]["hedges"].as_u64()).sum())
-}
-
 #[tokio::test]
 async fn a_decision_whose_status_cannot_be_written_is_in_force_and_the_next_operator_writes_it_down() {
     let team = Team::new("unwritten");
@@ -71,21 +63,15 @@ async fn a_decision_whose_status_cannot_be_written_is_in_force_and_the_next_oper
     let refusal = Refusal::of(&team).await;
     team.provider_is(greedy::SLOW);
     team.traffic("chat-json", &team.address().await.unwrap(), 12);
-    let hedged = until("every gateway to have stopped", SOON, async || stopped(&team).await).await;
+    let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
     assert_eq!(team.cohort("Active").await["transition"], active["transition"], "nothing was written");
 
-    let first = operator.leader();
-    operator.kubectl(&["delete", "pod", &first, "--grace-period=0", "--force"]);
-    until("another leader", SOON, async || {
-        let leader = operator.leader();
-        (!leader.is_empty() && leader != first).then_some(())
-    })
-    .await;
+    operator.kill_leader().await;
     drop(refusal);
     let suspended = team.cohort("Suspended").await;
     let number = |cohort: &Value| cohort["transition"].as_i64().unwrap();
     assert_eq!(number(&suspended), number(&active) + 1, "one transition, by whomever");
-    assert_eq!(stopped(&team).await, Some(hedged), "no hedge of a suspended cohort");
+    assert_eq!(greedy::stopped(&team).await, Some(hedged), "no hedge of a suspended cohort");
 }
 
 const REFUSAL: &str = r#"
