@@ -108,6 +108,17 @@ impl Ledger {
         present
     }
 
+    /// What was known before `present`: the status as last read or written, if that is older. Of an object that was never
+    /// read, what is there is all that is known.
+    pub(super) fn known<'a>(&'a self, present: &'a Present) -> Option<&'a Status> {
+        match self.0.get(&(present.kind, present.name.clone())) {
+            Some(kept) if kept.uid == present.uid => {
+                is_newer(&present.version, &kept.version).then_some(&kept.status)
+            }
+            _ => Some(&present.status),
+        }
+    }
+
     /// Whether `new` is to be written over what [`Ledger::before`] gave.
     pub(super) fn due(&self, before: Present, new: Status, now: Moment) -> Option<Due> {
         let at = self.0.get(&(before.kind, before.name.clone())).map_or(Moment::ZERO, |kept| kept.at);
@@ -181,6 +192,20 @@ mod tests {
         ledger.written(due, "7".into(), NOW);
         let before = ledger.before(present("8", -1), NOW);
         assert!(ledger.due(before, new, NOW).is_some_and(|due| due.object.version == "8"));
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_is_told_from_what_was_known_once() {
+        let mut ledger = Ledger::default();
+        let (first, newer) = (present("5", 1), present("8", 2));
+        assert_eq!(ledger.known(&first), Some(&first.status), "never read");
+        ledger.before(first.clone(), NOW);
+        assert_eq!(ledger.known(&first), None);
+        assert_eq!(ledger.known(&newer), Some(&first.status));
+        ledger.before(newer.clone(), NOW);
+        assert_eq!((ledger.known(&newer), ledger.known(&first)), (None, None), "a watch that lags behind");
+        let anew = Present { uid: "v".into(), ..present("9", 1) };
+        assert_eq!(ledger.known(&anew), Some(&anew.status));
     }
 
     #[test]

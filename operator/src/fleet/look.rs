@@ -58,6 +58,29 @@ impl Memory {
         self.standings = kept;
     }
 
+    /// Takes over what somebody else has decided about a policy's cohorts; true where there is anything. `known` are their
+    /// statuses as we last read or wrote them, `stored` those of now.
+    pub fn adopt(
+        &mut self,
+        policy: &Policy,
+        known: &[CohortStatus],
+        stored: &[CohortStatus],
+        now: Moment,
+    ) -> bool {
+        let mut adopted = false;
+        for status in stored {
+            let key = CohortKey { policy: policy.name.clone(), cohort: status.name.to_string() };
+            let Some(standing) = self.standings.get_mut(&key) else { continue };
+            let known = known.iter().find(|known| *known.name == *status.name);
+            let known = known.map_or(0, |known| u64::try_from(known.transition).unwrap_or(0));
+            if standing.yields_to(status, known) {
+                *standing = Standing::restore(status, &rules(&policy.spec), now);
+                adopted = true;
+            }
+        }
+        adopted
+    }
+
     /// Looks at every cohort once. `sight` = whether its pods can be judged. `annotations` are those of a policy, requests by hand included; `command` ends the
     /// commands in messages, such as ` -n NAMESPACE`.
     pub fn look(

@@ -79,6 +79,12 @@ impl Api {
         self.call(Method::POST, &format!("{path}?{query}"), Some(("application/yaml", yaml))).await
     }
 
+    /// Changes what is at a path by a merge patch in JSON.
+    pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Result<Value, Refusal> {
+        let (path, patch) = (format!("{path}?fieldManager={MANAGER}"), patch.to_string());
+        self.call(Method::PATCH, &path, Some(("application/merge-patch+json", &patch))).await
+    }
+
     /// Reads what is at a path.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Refusal> {
         self.call(Method::GET, path, None).await

@@ -54,3 +54,4 @@ mod trouble;
 mod unwritten_decision;
 mod version_roll;
 mod warm_roll;
+mod write_conflict;

@@ -147,6 +147,7 @@ impl Worker {
         if self.is_superfluous(&owner, now).await {
             return;
         }
+        self.follow(now);
         self.read(now).await;
         let now = clock::now();
         self.memory.digest_readings(now);

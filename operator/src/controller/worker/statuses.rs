@@ -3,14 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use hedgerow_crds::{
-    Kind,
-    condition::Reason,
-    v1alpha1::{gateway_fleet::AutoscalingMode, hedge_policy::CohortStatus},
-};
+use hedgerow_crds::{Kind, condition::Reason, v1alpha1::gateway_fleet::AutoscalingMode};
 use hedgerow_policy::time::Moment;
 use k8s_openapi::api::apps::v1::DeploymentStatus;
-use kube::{Resource, api::DynamicObject, core::ObjectMeta};
+use kube::{api::DynamicObject, core::ObjectMeta};
 
 use super::{Owner, PATIENCE, Worker};
 use crate::{
@@ -19,16 +15,15 @@ use crate::{
         report::{Due, Present, Status},
         roll,
     },
-    domain::{
-        CohortKey, Policy,
-        guardrail::{Standing, rules},
-    },
+    domain::Policy,
     render::children::ChildKind,
     status::{Pods, Roll, Trouble},
 };
 
 /// Statuses of one fleet written at the same time.
 const AT_ONCE: usize = 8;
+/// Further attempts where somebody keeps writing the same policy.
+const STALE_TRIES: usize = 5;
 
 impl Worker {
     /// Writes the statuses of policies that must not wait. False where one could not be written, and the configuration has
@@ -89,16 +84,37 @@ impl Worker {
         }
     }
 
-    /// Writes the status of a policy over exactly the version that it was made from; false where that did not work.
-    async fn write_policy(&mut self, due: Due, policy: &Policy, now: Moment) -> bool {
+    /// Latches that another leader has written count, also where no write of ours meets them: this process may have stood
+    /// still and not know yet that it does not lead any more.
+    pub(super) fn follow(&mut self, now: Moment) {
+        for policy in self.memory.snapshot.policies.clone() {
+            if let Some(present) = self.present_policy(&policy) {
+                self.overtaken(&policy, &present, now);
+            }
+        }
+    }
+
+    /// Writes the status of a policy over exactly the version that it was made from, or over a newer one that says nothing
+    /// else about its latches; false where that did not work, or where another leader has decided.
+    async fn write_policy(&mut self, mut due: Due, policy: &Policy, now: Moment) -> bool {
         let name = due.object.name.clone();
-        let fence = Some(due.object.version.as_str());
-        self.context.metrics.wrote(Kind::HedgePolicy.plural());
-        let answer = self
-            .context
-            .statuses
-            .write(Kind::HedgePolicy, &self.id.namespace, &name, fence, &due.status)
-            .await;
+        let mut answer = self.write_over(&due).await;
+        for _ in 0..STALE_TRIES {
+            if !matches!(answer, Err(StatusError::Stale)) {
+                break;
+            }
+            answer = match self.newer(&due).await {
+                Ok(newer) => {
+                    if self.overtaken(policy, &newer, now) {
+                        self.ledger.before(newer, now);
+                        return false;
+                    }
+                    due.object.version = newer.version;
+                    self.write_over(&due).await
+                }
+                Err(error) => Err(error),
+            };
+        }
         match answer {
             Ok(version) => {
                 self.ledger.written(due, version, now);
@@ -108,7 +124,6 @@ impl Worker {
                 self.ledger.forget(Kind::HedgePolicy, &name);
                 true
             }
-            Err(StatusError::Stale) => self.write_again(due, policy, now).await,
             Err(error) => {
                 self.unwritten(Kind::HedgePolicy, &name, &error);
                 false
@@ -116,65 +131,51 @@ impl Worker {
         }
     }
 
-    /// Somebody wrote the policy in between. If that was another leader, its latches count and ours are made anew with the
-    /// next round; else the status is written over the newer version.
-    async fn write_again(&mut self, due: Due, policy: &Policy, now: Moment) -> bool {
-        let name = due.object.name.clone();
-        let stored = match self.context.statuses.policy(&self.id.namespace, &name).await {
-            Ok(stored) => stored,
-            Err(StatusError::Gone) => return true,
-            Err(error) => {
-                self.unwritten(Kind::HedgePolicy, &name, &error);
-                return false;
-            }
-        };
-        let status = stored.status.clone().unwrap_or_default();
-        if self.adopt(policy, &status.cohorts, now) {
+    async fn write_over(&self, due: &Due) -> Result<String, StatusError> {
+        self.context.metrics.wrote(Kind::HedgePolicy.plural());
+        let (name, fence) = (&due.object.name, Some(due.object.version.as_str()));
+        self.context.statuses.write(Kind::HedgePolicy, &self.id.namespace, name, fence, &due.status).await
+    }
+
+    /// The policy as somebody wrote it in between.
+    async fn newer(&self, due: &Due) -> Result<Present, StatusError> {
+        let stored = self.context.statuses.policy(&self.id.namespace, &due.object.name).await?;
+        let newer =
+            present(Kind::HedgePolicy, &stored.metadata, Status::Policy(stored.status.unwrap_or_default()));
+        // Another one of the same name starts anew.
+        if newer.uid == due.object.uid { Ok(newer) } else { Err(StatusError::Gone) }
+    }
+
+    /// Takes over what another leader has decided, if that is what makes `present` newer than what we know; true where it is.
+    /// Our own decisions are made anew with the next round.
+    fn overtaken(&mut self, policy: &Policy, present: &Present, now: Moment) -> bool {
+        let Status::Policy(stored) = &present.status else { return false };
+        let Some(Status::Policy(known)) = self.ledger.known(present) else { return false };
+        let overtaken = self.memory.adopt(policy, &known.cohorts, &stored.cohorts, now);
+        if overtaken {
             tracing::warn!(
                 namespace = self.id.namespace,
-                policy = name,
-                "another process decided in between; its decisions count"
+                policy = policy.name,
+                "another process has decided; its decisions count"
             );
-            self.ledger.forget(Kind::HedgePolicy, &name);
             self.compile();
-            return false;
         }
-        let version = stored.meta().resource_version.clone().unwrap_or_default();
-        let answer = self
-            .context
-            .statuses
-            .write(Kind::HedgePolicy, &self.id.namespace, &name, Some(&version), &due.status)
-            .await;
-        match answer {
-            Ok(version) => {
-                self.ledger.written(due, version, now);
-                true
-            }
-            Err(error) => {
-                self.unwritten(Kind::HedgePolicy, &name, &error);
-                false
-            }
-        }
+        overtaken
     }
 
-    /// Takes over latches that are further than ours; true where there are any.
-    fn adopt(&mut self, policy: &Policy, cohorts: &[CohortStatus], now: Moment) -> bool {
-        let mut adopted = false;
-        for cohort in cohorts.iter().filter(|cohort| cohort.since.is_some()) {
-            let key = CohortKey { policy: policy.name.clone(), cohort: cohort.name.to_string() };
-            let Some(standing) = self.memory.standings.get_mut(&key) else { continue };
-            if u64::try_from(cohort.transition).unwrap_or(0) > standing.latch.transition {
-                *standing = Standing::restore(cohort, &rules(&policy.spec), now);
-                adopted = true;
-            }
-        }
-        adopted
+    fn present_policy(&self, policy: &Policy) -> Option<Present> {
+        let stored = self.context.stores.policy(&self.id.namespace, &policy.name)?;
+        let status = Status::Policy(stored.status.unwrap_or_default());
+        Some(present(Kind::HedgePolicy, &stored.metadata, status))
     }
 
     fn policy_due(&mut self, policy: &Policy, now: Moment) -> Option<Due> {
-        let stored = self.context.stores.policy(&self.id.namespace, &policy.name)?;
-        let status = Status::Policy(stored.status.unwrap_or_default());
-        let before = self.ledger.before(present(Kind::HedgePolicy, &stored.metadata, status), now);
+        let present = self.present_policy(policy)?;
+        if self.overtaken(policy, &present, now) {
+            self.again = true;
+            return None;
+        }
+        let before = self.ledger.before(present, now);
         let Status::Policy(old) = &before.status else { return None };
         let new = self.memory.policy_status(policy, &self.pods(now), old)?;
         self.ledger.due(before, Status::Policy(new), now)

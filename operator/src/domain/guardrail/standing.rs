@@ -3,7 +3,7 @@
 //! Status is the only memory. What it does not hold is derived on the safe side: a ramp step and a trial start their time
 //! anew after a restart, and the cooldown follows from the number of trips.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cmp::Ordering, collections::BTreeMap, time::Duration};
 
 use hedgerow_crds::{
     condition::Reason,
@@ -50,6 +50,23 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Whether what is stored counts more than this: its transition is further, or as far, and was decided by somebody else
+    /// before ours was written. `known` = the transition that was stored when we last looked; what changes without it is an
+    /// edit by hand, and no decision.
+    pub fn yields_to(&self, stored: &CohortStatus, known: u64) -> bool {
+        let Some(since) = &stored.since else { return false };
+        let transition = u64::try_from(stored.transition).unwrap_or(0);
+        let share = u8::try_from(stored.share_percent_now.unwrap_or(0)).unwrap_or(0);
+        // Statuses hold whole seconds.
+        let ours = state_of(stored.state, share) == self.latch.state
+            && figure::moment(since.0).as_secs() == self.latch.since.as_secs();
+        match transition.cmp(&self.latch.transition) {
+            Ordering::Less => false,
+            Ordering::Equal => transition > known && !ours,
+            Ordering::Greater => true,
+        }
+    }
+
     /// Continues from a status.
     pub fn restore(status: &CohortStatus, rules: &Rules, now: Moment) -> Self {
         let moment = |time: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Time| figure::moment(time.0);
@@ -153,4 +170,37 @@ fn state_of(state: CohortState, share: u8) -> State {
 pub(super) fn hash(value: &str) -> u64 {
     let digest = hedgerow_config::digest::digest(value.as_bytes());
     u64::from_str_radix(&digest[..16], 16).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(state: &str, transition: i64, since: &str) -> CohortStatus {
+        let status =
+            serde_json::json!({ "name": "chat", "state": state, "transition": transition, "since": since });
+        serde_json::from_value(status).unwrap()
+    }
+
+    #[test]
+    fn of_two_decisions_the_further_one_counts_and_of_equals_the_one_that_was_written() {
+        let (early, late) = ("2026-11-30T06:00:00Z", "2026-11-30T06:00:07Z");
+        let since = figure::moment(early.parse().unwrap()) + Duration::from_millis(400);
+        let latch = Latch { state: State::Suspended, since, transition: 5, ..Latch::default() };
+        let ours = Standing { latch, ..Standing::default() };
+        for (what, status, known, yields) in [
+            ("what was there before", stored("Active", 4, early), 4, false),
+            ("another leader's next decision", stored("Active", 6, late), 5, true),
+            ("another leader's, before ours was written", stored("Trial", 8, late), 4, true),
+            ("our own, of which the answer was lost", stored("Suspended", 5, early), 4, false),
+            ("another one of the same number", stored("Suspended", 5, late), 4, true),
+            ("another one of the same number and second", stored("Ramping", 5, early), 4, true),
+            ("an edit of what we wrote", stored("Active", 5, late), 5, false),
+            ("an edit that goes back", stored("Active", 1, late), 5, false),
+        ] {
+            assert_eq!(ours.yields_to(&status, known), yields, "{what}");
+        }
+        let no_decision = CohortStatus { since: None, ..stored("Conflicted", 9, late) };
+        assert!(!ours.yields_to(&no_decision, 5));
+    }
 }
