@@ -10,6 +10,7 @@
 /// here a dozen scenarios and their loads share the machine.
 const AGAIN: std::time::Duration = std::time::Duration::from_mins(1);
 
+mod acknowledgement;
 mod api;
 mod authority;
 mod autoscaler;

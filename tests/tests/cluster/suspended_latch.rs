@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::{
-    greedy,
+    acknowledgement, greedy,
     installation::Installation,
     team::{SOON, Team, until},
 };
@@ -31,6 +31,8 @@ async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_it
     let tripped = team.cohort("Suspended").await;
     let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
     assert!(hedged > 0, "it tripped by hedges");
+    let took = acknowledgement::of_decision(&team, &operator, &tripped["transition"]).await;
+    println!("from the trip to every gateway: {took:.2?}");
 
     operator.kill_leader().await;
     team.kubectl(&["patch", "hp", "chat", "--subresource=status", "--type=json", "--patch", BY_HAND]);
