@@ -1,8 +1,10 @@
 //! Short and long sums of a ring, widened where traffic is thin.
 //!
 //! The long window grows until it holds `minRequests`, the short one until it holds a fifth of that (it is a fifth as
-//! long), over the ring of ten minutes and then over coarser sums of up to a day ([`widen`]). Win rate and late completions count hedges, of which there are twenty times fewer, so
-//! they have windows of their own that grow until they hold `minHedges`.
+//! long), over the ring of ten minutes and then over coarser sums of up to a day ([`widen`]). The win rate counts hedges, of which there are twenty times fewer, so
+//! it has windows of its own that grow until they hold `minHedges`. Late completions count audited losers, of which there are fifty
+//! times fewer still: theirs grow until they hold [`AUDITED`] of them, or a cohort would have to send four hedges a second to be
+//! judged at all.
 
 use std::time::Duration;
 
@@ -22,11 +24,14 @@ pub struct Windows {
     pub short_span: Duration,
     /// Length of the long window.
     pub long_span: Duration,
-    /// The short window of what counts hedges.
+    /// The short window of what counts hedges; its audited losers are those of a window of their own.
     pub hedges_short: Tally,
-    /// The long window of what counts hedges.
+    /// The long window of what counts hedges; its audited losers are those of a window of their own.
     pub hedges_long: Tally,
 }
+
+/// Audited losers that a long window must hold before late completions are judged.
+pub(super) const AUDITED: u64 = 20;
 
 /// The windows that end now (Unix time).
 pub fn windows(ring: &Ring, now: Moment, rules: &Rules) -> Windows {
@@ -36,14 +41,30 @@ pub fn windows(ring: &Ring, now: Moment, rules: &Rules) -> Windows {
     let (long_sum, long_span) = gather(ring, now, long, requests(rules.min_requests));
     let (short_sum, short_span) = gather(ring, now, short, requests(fifth(rules.min_requests)));
     let min_hedges = rules.win_rate.min_hedges;
+    let count = |span: Duration, least: u64, audits: u64| {
+        let (tally, _) = gather(ring, now, span, hedges(least));
+        let (audited, _) = gather(ring, now, span, enough_audits(rules, audits));
+        with_audits(tally, &audited)
+    };
     Windows {
         short: short_sum,
         long: long_sum,
         short_span,
         long_span,
-        hedges_short: gather(ring, now, short, hedges(fifth(min_hedges))).0,
-        hedges_long: gather(ring, now, long, hedges(min_hedges)).0,
+        hedges_short: count(short, fifth(min_hedges), fifth(AUDITED)),
+        hedges_long: count(long, min_hedges, AUDITED),
     }
+}
+
+/// Whether a window holds enough audited losers; always where nobody asks for them.
+fn enough_audits(rules: &Rules, least: u64) -> impl Fn(&Tally) -> bool {
+    let off = rules.late_completions == 0;
+    move |tally| off || tally.audited >= least
+}
+
+/// A window of hedges with the audited losers of another.
+fn with_audits(hedges: Tally, audits: &Tally) -> Tally {
+    Tally { audited: audits.audited, late: audits.late, ..hedges }
 }
 
 /// A sum of the past, newest first: what happened from this moment (Unix time) until the next newer one of the list, or
@@ -62,8 +83,14 @@ pub fn widen(windows: &mut Windows, past: &[Past], now: Moment, rules: &Rules) {
     let Windows { short, long, short_span, long_span, hedges_short, hedges_long } = windows;
     further(long, long_span, past, now, requests(rules.min_requests));
     further(short, short_span, past, now, requests(fifth(rules.min_requests)));
-    further(hedges_short, &mut Duration::default(), past, now, hedges(fifth(min_hedges)));
-    further(hedges_long, &mut Duration::default(), past, now, hedges(min_hedges));
+    for (sum, least, audits) in
+        [(hedges_short, fifth(min_hedges), fifth(AUDITED)), (hedges_long, min_hedges, AUDITED)]
+    {
+        let mut audited = *sum;
+        further(&mut audited, &mut Duration::default(), past, now, enough_audits(rules, audits));
+        further(sum, &mut Duration::default(), past, now, hedges(least));
+        *sum = with_audits(*sum, &audited);
+    }
 }
 
 /// The shortest sum of `past` that holds `enough`, else the longest; nothing where it would hold less than is there.

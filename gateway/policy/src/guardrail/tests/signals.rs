@@ -230,6 +230,36 @@ fn late_completions_are_off_by_default_and_trip_where_they_are_on() {
 }
 
 #[test]
+fn late_completions_wait_for_as_many_audited_losers_as_they_need_and_for_no_more() {
+    let rules = Rules { late_completions: 20, ..Rules::default() };
+    let (now, bucket) = (at(200_000), |audited| Tally { audited, late: audited, ..tally(100, 20) });
+    let audited = |ring: &Ring, past: &[Past], rules: &Rules| {
+        let mut windows = windows(ring, now, rules);
+        widen(&mut windows, past, now, rules);
+        let standing = standing(&evaluate(rules, &windows, &Context::default()), Signal::LateCompletions);
+        assert_eq!(windows.hedges_long.hedges, 20 * 31, "windows of hedges stay as they are");
+        (windows.hedges_short.audited, windows.hedges_long.audited, standing)
+    };
+    // One in every bucket of ten: five minutes hold 31, one minute holds seven.
+    let ring_of = |every: u64| {
+        let mut ring = Ring::new();
+        for age in 0..60 {
+            *ring.at(now - BUCKET * age as u32) = bucket(u64::from(age % every == 0));
+        }
+        ring
+    };
+    assert_eq!(audited(&ring_of(1), &[], &rules), (7, 31, Some(Standing::Trips)));
+    // One in two: five minutes hold 16, so the long window goes on to the twentieth.
+    assert_eq!(audited(&ring_of(2), &[], &rules), (4, 20, Some(Standing::Trips)));
+    // One in six: ten minutes hold ten, and the past fills up.
+    assert_eq!(audited(&ring_of(6), &[], &rules), (4, 10, Some(Standing::Insufficient)));
+    let quarter = Tally { audited: 6, late: 6, ..tally(9_000, 1_800) };
+    let past: Vec<Past> = (0..8).map(|age| (now - Duration::from_mins(15 * age + 7), quarter)).collect();
+    assert_eq!(audited(&ring_of(6), &past, &rules), (4, 24, Some(Standing::Trips)));
+    assert_eq!(audited(&ring_of(6), &past, &Rules::default()), (2, 6, None), "nobody asks");
+}
+
+#[test]
 fn the_days_ceiling_needs_no_minimum_of_requests() {
     let rules = Rules { daily_spend_micros: Some(1_000), ..Rules::default() };
     for (spent, trips) in [(999_999_999, false), (1_000_000_000, true)] {
