@@ -25,6 +25,11 @@ pub(super) fn next_up(weight: u16) -> u16 {
     RECOVERY.into_iter().find(|step| *step > weight).unwrap_or(1_000)
 }
 
+/// The next step down of a weight on the same ladder; 0 below it.
+pub(super) fn next_down(weight: u16) -> u16 {
+    RECOVERY.into_iter().rev().find(|step| *step < weight).unwrap_or(0)
+}
+
 /// `rampUp` of a route: a new, edited or resumed route doubles its share at this pace, as primary and as
 /// hedge target. The share multiplies the weight, so it is relative to the other routes of the tier: a tier
 /// whose routes are all new still carries everything.
@@ -78,5 +83,6 @@ mod tests {
             assert_eq!((recovery_per_mille(since, now), recovered(since, now)), (share, done));
         }
         assert_eq!([0, 20, 50, 62, 500, 1_000].map(next_up), [50, 50, 250, 250, 1_000, 1_000]);
+        assert_eq!([0, 20, 50, 62, 500, 1_000].map(next_down), [0, 0, 0, 50, 250, 500]);
     }
 }

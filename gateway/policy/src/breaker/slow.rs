@@ -6,11 +6,12 @@
 //! down to 2 %, so a slow region leaves p50 within half a minute (simulated: p50 6.6 -> 0.6 s, which no
 //! hedge budget achieves). At a lowered weight a few fresh samples decide: three that are mostly slow lower
 //! further, three that are mostly fast climb the recovery ladder 5, 25, 50, 100 %, one step each 10 s. Without
-//! traffic the weight probes one step up a minute, so that a quiet route is not ejected for ever.
+//! traffic the weight probes one step up a minute, so that a quiet route is not ejected for ever. One or two answers in that
+//! minute are too few to quarter it, but where they are mostly slow they take it a step back instead of up.
 
 use std::time::Duration;
 
-use super::ramp::next_up;
+use super::ramp::{next_down, next_up};
 use super::state::Rule;
 use crate::time::Moment;
 use crate::window::Window;
@@ -67,13 +68,14 @@ impl Ejection {
     /// One look at the evidence; `stalled` attempts are in flight beyond the slow limit.
     pub(super) fn step(&mut self, rule: &Rule, now: Moment, stalled: u32) -> Step {
         let stalled = u64::from(stalled);
-        let mostly_slow =
-            |fast: u64, slow: u64| slow * 100 >= u64::from(rule.slow_percent.max(1)) * (fast + slow);
+        let mostly_slow = |fast: u64, slow: u64| {
+            rule.slow_percent > 0 && slow * 100 >= u64::from(rule.slow_percent) * (fast + slow)
+        };
         let (fast, slow) = self.recent.sums(now);
         let window_slow =
             fast + slow + stalled >= u64::from(rule.min_requests.max(1)) && mostly_slow(fast, slow + stalled);
         if self.weight == FULL {
-            if window_slow && rule.slow_percent > 0 {
+            if window_slow {
                 self.set(now, FULL / 4);
                 return Step::Ejected;
             }
@@ -81,14 +83,16 @@ impl Ejection {
         }
         let waited = now - self.stepped;
         let fresh = self.fresh_fast + self.fresh_slow + stalled;
+        let fresh_slow = fresh > 0 && mostly_slow(self.fresh_fast, self.fresh_slow + stalled);
         let (lower, raise) = if fresh >= FRESH {
-            let slow = mostly_slow(self.fresh_fast, self.fresh_slow + stalled);
-            (slow, !slow && waited >= RAISE_EVERY)
+            (fresh_slow, !fresh_slow && waited >= RAISE_EVERY)
         } else {
             (window_slow, !window_slow && waited >= PROBE_AFTER)
         };
         if lower && waited >= LOWER_EVERY {
             self.set(now, (self.weight / 4).max(FLOOR));
+        } else if raise && fresh_slow {
+            self.set(now, next_down(self.weight).max(FLOOR));
         } else if raise {
             self.set(now, next_up(self.weight));
             if self.weight == FULL {

@@ -252,6 +252,41 @@ fn a_quiet_ejected_route_probes_upwards() {
     assert_eq!((quiet[58], quiet[60], quiet[298]), (250, 500, 1_000));
 }
 
+#[test]
+fn one_or_two_answers_a_minute_take_an_ejected_route_a_step_back_while_they_are_slow() {
+    for (answers, weights) in [
+        (&[] as &[u64], [500, 1_000]),
+        (&[600], [500, 1_000]),
+        (&[600, 600], [500, 1_000]),
+        (&[9_000], [50, 20]),
+        (&[9_000, 9_000], [50, 20]),
+        (&[600, 9_000], [50, 20]),
+        (&[600, 600, 9_000], [500, 1_000]),
+        (&[600, 9_000, 9_000], [62, 20]),
+    ] {
+        let mut breaker = Breaker::new(Rule::default());
+        breaker.tick(at(0), 20);
+        for (minute, weight) in weights.into_iter().enumerate() {
+            // Beyond the window of before the minute, and early enough that three of them have acted by its end.
+            let start = minute as u64 * 60_000;
+            for elapsed in answers {
+                send(&mut breaker, at(start + 55_000), first_token(*elapsed));
+            }
+            breaker.tick(at(start + 60_000), 0);
+            assert_eq!(breaker.weight_per_mille(at(start + 60_000)), weight, "{answers:?}, minute {minute}");
+        }
+    }
+}
+
+#[test]
+fn a_route_comes_back_when_ejection_is_switched_off() {
+    let mut breaker = Breaker::new(Rule::default());
+    breaker.tick(at(0), 20);
+    breaker.set_rule(Rule { slow_percent: 0, ..Rule::default() });
+    let weights = run(&mut breaker, 1, 60, 10, 9_000);
+    assert_eq!((weights[0], weights[59]), (250, 1_000));
+}
+
 #[derive(Clone, Debug)]
 enum Event {
     Send,
