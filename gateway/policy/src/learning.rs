@@ -14,6 +14,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     delay,
+    experience::{Experience, Races},
     latency::{Counts, Curve, Decayed, Quantile, win_probability},
 };
 
@@ -28,8 +29,6 @@ const KNOWN: f64 = 20.0;
 const WARM_WEIGHT: f64 = 0.5;
 /// Samples below which a hedge curve says less than the cell's own.
 const HEDGE_SAMPLES: f64 = 20.0;
-/// Hedges of a cell from which observed wins scale predicted ones.
-const SCALED_FROM: u64 = 50;
 
 /// Short form of a cell's name: numbers that are unique in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +54,9 @@ pub struct Memory {
     hedge_seen: Counts,
     primary: Decayed,
     hedge: Decayed,
+    /// Cumulative races at the last decay.
+    races_seen: Races,
+    experience: Experience,
     /// Delay in force at the last decay, the base of the 25 % bound; `None` until learnt from enough samples.
     previous: Option<Duration>,
     /// Running minimum of the median, leaking upwards.
@@ -69,7 +71,19 @@ pub struct Reading {
     /// Samples of primaries, the decayed ones and those since.
     primary: Decayed,
     hedge: Decayed,
+    experience: Experience,
     ages: Vec<Duration>,
+}
+
+/// What a cell has counted since it began.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// First tokens of primaries.
+    pub primary: Counts,
+    /// First tokens of hedges.
+    pub hedge: Counts,
+    /// What became of the hedges.
+    pub races: Races,
 }
 
 /// What a cell has learnt.
@@ -81,6 +95,10 @@ pub struct Learnt {
     pub curve: Curve,
     /// Curve of hedges sent to this cell, if there are samples.
     pub hedge_curve: Option<Curve>,
+    /// Samples of primaries of its own.
+    pub own_samples: f64,
+    /// What became of hedges sent to this cell.
+    pub experience: Experience,
     /// Median first token.
     pub p50: Option<Duration>,
     /// 95th percentile of the first token, or the longest seen.
@@ -105,14 +123,8 @@ impl Memory {
     }
 
     /// One look at cumulative counts; `decay` = 30 s have passed since the last decay.
-    pub fn read(
-        &mut self,
-        id: CellId,
-        primary: Counts,
-        hedge: Counts,
-        ages: Vec<Duration>,
-        decay: bool,
-    ) -> Reading {
+    pub fn read(&mut self, id: CellId, counted: Counted, ages: Vec<Duration>, decay: bool) -> Reading {
+        let Counted { primary, hedge, races } = counted;
         let primary_delta = primary.delta_since(&self.primary_seen).unwrap_or_default();
         let hedge_delta = hedge.delta_since(&self.hedge_seen).unwrap_or_default();
         let with = |memory: &Decayed, delta: &Counts| {
@@ -121,13 +133,15 @@ impl Memory {
             sum
         };
         let sums = (with(&self.primary, &primary_delta), with(&self.hedge, &hedge_delta));
+        let experience = self.experience.with(races - self.races_seen);
         if decay {
+            (self.experience, self.races_seen) = (experience.aged(), races);
             self.primary.tick(&primary_delta);
             self.hedge.tick(&hedge_delta);
             self.primary_seen = primary;
             self.hedge_seen = hedge;
         }
-        Reading { id, primary: sums.0, hedge: sums.1, ages }
+        Reading { id, primary: sums.0, hedge: sums.1, experience, ages }
     }
 
     /// Delay, thinning and what is normal, from the cell's curve and that of its best alternate.
@@ -157,6 +171,8 @@ impl Memory {
             p95: curve.quantile(0.95).map(Quantile::bound),
             curve: curve.clone(),
             hedge_curve: (reading.hedge.samples() > 0.0).then(|| Curve::new(&reading.hedge, &[])),
+            own_samples,
+            experience: reading.experience,
             expected: self.baseline,
             output_p95: None,
             output_mean: None,
@@ -204,25 +220,17 @@ impl Parents {
 }
 
 /// P(a hedge's answer comes before the rest of the primary's wait) at the primary's `age`, in 1/1000. Curve of the
-/// alternate: its hedges, its blended primaries, and last the primary's own.
+/// alternate: its own primaries where there are enough, for hedges are few and a curve of twenty scatters by a third; else its
+/// hedges, its blended primaries, and last the primary's own. What hedges tell beyond that is [`Experience`]'s to say.
 pub fn win_per_mille(primary: &Learnt, alternate: Option<&Learnt>, age: Duration) -> Option<u16> {
     let curve = alternate.map(|learnt| match &learnt.hedge_curve {
-        Some(hedges) if hedges.effective_samples() >= HEDGE_SAMPLES => hedges,
+        Some(hedges) if learnt.own_samples < ESTABLISHED && hedges.effective_samples() >= HEDGE_SAMPLES => {
+            hedges
+        }
         _ => &learnt.curve,
     });
     let probability = win_probability(&primary.curve, curve.unwrap_or(&primary.curve), age)?;
     Some((probability.clamp(0.0, 1.0) * 1_000.0) as u16)
-}
-
-/// A predicted win probability (1/1000) scaled by what was observed over what was predicted, once 50 hedges were sent to
-/// the cell. `predicted_sum` is the sum of their predictions in 1/1000.
-pub fn scaled(predicted: u16, hedges: u64, wins: u64, predicted_sum: u64) -> u16 {
-    if hedges < SCALED_FROM || predicted_sum == 0 {
-        return predicted;
-    }
-    // At least a quarter, so that a bad start can be unlearnt.
-    let ratio = (wins * 1_000_000 / predicted_sum).clamp(250, 1_500);
-    u16::try_from(u64::from(predicted) * ratio / 1_000).unwrap_or(1_000).min(1_000)
 }
 
 #[cfg(test)]
@@ -237,12 +245,16 @@ mod tests {
         counts
     }
 
+    fn primaries(seconds: f64, n: usize) -> Counted {
+        Counted { primary: counts(seconds, n), ..Counted::default() }
+    }
+
     #[test]
     fn samples_since_the_last_decay_count_at_once_and_only_once() {
         let mut memory = Memory::default();
         assert!(memory.is_cold());
         let look = |memory: &mut Memory, n, decay| {
-            memory.read(ID, counts(1.0, n), Counts::new(), Vec::new(), decay).primary.samples()
+            memory.read(ID, primaries(1.0, n), Vec::new(), decay).primary.samples()
         };
         assert!((look(&mut memory, 10, false) - 10.0).abs() < 1e-9);
         assert!((look(&mut memory, 10, true) - 10.0).abs() < 1e-9);
@@ -254,22 +266,14 @@ mod tests {
 
     #[test]
     fn a_cell_without_samples_borrows_those_of_its_route() {
-        let full = Memory::default().read(ID, counts(2.0, 500), Counts::new(), Vec::new(), false);
+        let full = Memory::default().read(ID, primaries(2.0, 500), Vec::new(), false);
         let other = CellId { cohort: 2, ..ID };
-        let empty = Memory::default().read(other, Counts::new(), Counts::new(), Vec::new(), false);
+        let empty = Memory::default().read(other, Counted::default(), Vec::new(), false);
         let parents = Parents::of([&full, &empty]);
         let curve = parents.curve(&empty).unwrap();
         assert!((curve.effective_samples() - crate::latency::PSEUDO_SAMPLES).abs() < 1e-6);
         let learnt = Memory::default().learn(&empty, &delay::Rule::default(), &curve, None, false);
         assert_eq!(learnt.expected, None, "what is normal needs samples of one's own");
         assert!(learnt.plan.delay > Duration::from_secs(1));
-    }
-
-    #[test]
-    fn observed_wins_scale_predictions_within_bounds() {
-        assert_eq!(scaled(600, 49, 0, 30_000), 600, "too few hedges to know");
-        assert_eq!(scaled(600, 100, 30, 60_000), 300);
-        assert_eq!(scaled(600, 100, 0, 60_000), 150, "a quarter at least");
-        assert_eq!(scaled(900, 100, 100, 60_000), 1_000);
     }
 }

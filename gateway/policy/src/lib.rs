@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`latency`] | what first tokens look like, cancelled losers counted as right-censored |
 //! | [`learning`] | what a pod learns from its cells: curves, delays, what is normal |
+//! | [`experience`] | what became of hedges, against what was predicted for them |
 //! | [`delay`] | when a hedge is armed, and what share of firings may launch one |
 //! | [`gate`] | whether this firing may hedge; the first refusal is the reason |
 //! | [`routing`] | which of several routes is next |
@@ -32,6 +33,7 @@ pub mod budget;
 pub mod bypass;
 pub mod delay;
 pub mod draw;
+pub mod experience;
 pub mod gate;
 pub mod gauge;
 pub mod guardrail;

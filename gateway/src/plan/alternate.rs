@@ -3,7 +3,7 @@
 //! Usable: same data boundary, tenant allowed, inside `hedgeTo`, breaker not refusing, credential present. Lowest tier
 //! first, then the smallest known p95; a route that nobody knows yet counts as average.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use hedgerow_policy::{breaker::Refusal, gate, learning::win_per_mille, time::Moment};
 
@@ -57,14 +57,14 @@ fn describe(action: &Action, primary: &Attempt, offer: &Offer, now: Moment) -> A
     let cell = action.cell(offer);
     let learnt = cell.learnt.load();
     let predicted = win(primary, &cell, now);
-    let hedges = cell.hedges.load(Ordering::Relaxed);
+    let experience = learnt.as_ref().map(|learnt| learnt.experience).unwrap_or_default();
     let throttled = route.state.breaker(|breaker| breaker.throttled_until(now)).is_some();
     let facts = gate::Alternate {
         p50: learnt.as_ref().and_then(|learnt| learnt.p50),
         busy_per_mille: route.busy_per_mille(offer.model_name(), now, action.runtime.fleet().replicas),
         pushback: throttled || group_pushed_back(action, &route.config.quota_group, now),
-        win_per_mille: predicted.map(|predicted| cell.scaled(predicted)),
-        pair_hedges: u32::try_from(hedges).unwrap_or(u32::MAX),
+        win_per_mille: predicted.map(|predicted| experience.corrected(predicted)),
+        pair_hedges: experience.hedges(),
     };
     Alternate { offer: offer.clone(), facts, predicted }
 }

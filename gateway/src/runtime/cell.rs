@@ -17,8 +17,9 @@ use arc_swap::ArcSwapOption;
 use hedgerow_config::state::CellKey;
 pub use hedgerow_policy::learning::{CellId, Learnt};
 use hedgerow_policy::{
+    experience::Races,
     latency::Recorder,
-    learning::{self, Memory},
+    learning::{Counted, Memory},
     ledger::InputRatio,
     time::Moment,
 };
@@ -135,11 +136,14 @@ impl CellRuntime {
         (cached * 1_000).checked_div(total).map_or(0, |share| share as u16)
     }
 
-    /// A predicted win probability scaled by what was observed over what was predicted, once 50 hedges were sent here.
-    pub fn scaled(&self, predicted: u16) -> u16 {
-        let hedges = self.hedges.load(Ordering::Relaxed);
-        let wins = self.wins.load(Ordering::Relaxed);
-        learning::scaled(predicted, hedges, wins, self.predicted.load(Ordering::Relaxed))
+    /// Everything that was counted since the cell began.
+    pub fn counted(&self) -> Counted {
+        let races = Races {
+            hedges: self.hedges.load(Ordering::Relaxed),
+            wins: self.wins.load(Ordering::Relaxed),
+            predicted: self.predicted.load(Ordering::Relaxed),
+        };
+        Counted { primary: self.primary.counts(), hedge: self.hedge.counts(), races }
     }
 
     /// What is normal for this cell.

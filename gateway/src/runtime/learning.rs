@@ -60,7 +60,7 @@ fn read(cell: &CellRuntime, now: Moment, decay: bool, fleet: &FleetView) -> Read
     {
         memory.warm(&counts);
     }
-    memory.read(cell.id, cell.primary.counts(), cell.hedge.counts(), ages, decay)
+    memory.read(cell.id, cell.counted(), ages, decay)
 }
 
 /// The curve of the alternate with the smallest p95: same cohort, model, streaming and band on a usable route of another

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use hedgerow_config::state::{CellKey, CellState};
 use hedgerow_policy::{
+    experience::Races,
     latency::Counts,
-    learning::{CellId, Learnt, Memory, scaled},
+    learning::{CellId, Counted, Learnt, Memory},
     time::Moment,
 };
 
@@ -22,12 +23,8 @@ pub struct Cell {
     pub memory: Memory,
     /// Learnt last.
     pub learnt: Option<Learnt>,
-    /// Hedges sent here.
-    pub hedges: u64,
-    /// Those that won.
-    pub wins: u64,
-    /// Sum of their predicted win probabilities, in 1/1000.
-    pub predicted: u64,
+    /// What became of hedges sent here.
+    pub races: Races,
     input: (u64, u64),
     output: (u64, u64),
     waiting: Vec<Option<Moment>>,
@@ -43,9 +40,7 @@ impl Cell {
             hedge: Counts::new(),
             memory: Memory::default(),
             learnt: None,
-            hedges: 0,
-            wins: 0,
-            predicted: 0,
+            races: Races::default(),
             input: (0, 0),
             output: (0, 0),
             waiting: Vec::new(),
@@ -127,9 +122,9 @@ impl Cell {
         (self.input.1 * 1_000).checked_div(self.input.0).map_or(0, |share| share as u16)
     }
 
-    /// A predicted win probability as experience scales it.
-    pub fn scaled(&self, predicted: u16) -> u16 {
-        scaled(predicted, self.hedges, self.wins, self.predicted)
+    /// Everything that was counted since it began.
+    pub fn counted(&self) -> Counted {
+        Counted { primary: self.primary.clone(), hedge: self.hedge.clone(), races: self.races }
     }
 
     /// What is normal.

@@ -115,8 +115,9 @@ impl Engine<'_> {
         let pod = &mut self.pods[usize::from(action.pod)];
         let Ok(choice) = pod.acquire(Some(cohort), route, now, false) else { return };
         let cell = pod.cell(Some(cohort), route);
-        pod.cells[cell].hedges += 1;
-        pod.cells[cell].predicted += u64::from(predicted.unwrap_or(500));
+        let races = &mut pod.cells[cell].races;
+        races.hedges += 1;
+        races.predicted += u64::from(predicted.unwrap_or(500));
         pod.count(cohort, now, |counters| counters.hedges += 1);
         Run::tick(&mut self.run.hedges, now);
         self.run.add(call.born, call.class, |sums| sums.hedges += 1);

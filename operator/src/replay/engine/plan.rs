@@ -133,12 +133,13 @@ impl Pod {
         let own = cell(primary.route).learnt.as_ref();
         let age = now.since(primary.started);
         let predicted = own.and_then(|own| learning::win_per_mille(own, other.learnt.as_ref(), age));
+        let experience = other.learnt.as_ref().map(|learnt| learnt.experience).unwrap_or_default();
         let facts = gate::Alternate {
             p50: other.learnt.as_ref().and_then(|learnt| learnt.p50),
             busy_per_mille: 0,
             pushback: self.breakers[usize::from(route)].throttled_until(now).is_some(),
-            win_per_mille: predicted.map(|predicted| other.scaled(predicted)),
-            pair_hedges: u32::try_from(other.hedges).unwrap_or(u32::MAX),
+            win_per_mille: predicted.map(|predicted| experience.corrected(predicted)),
+            pair_hedges: experience.hedges(),
         };
         Some((route, facts, predicted))
     }

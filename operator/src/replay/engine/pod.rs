@@ -208,7 +208,7 @@ impl Pod {
             .iter_mut()
             .map(|cell| {
                 let ages = cell.ages(now);
-                cell.memory.read(cell.id, cell.primary.clone(), cell.hedge.clone(), ages, decay)
+                cell.memory.read(cell.id, cell.counted(), ages, decay)
             })
             .collect();
         let parents = Parents::of(&readings);

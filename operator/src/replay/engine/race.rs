@@ -117,7 +117,7 @@ impl Engine<'_> {
         let cell = &mut self.pods[pod].cells[at];
         let expected = if leg.kind == Kind::Hedge {
             cell.hedge.event(elapsed);
-            cell.wins += 1;
+            cell.races.wins += 1;
             None
         } else {
             cell.primary.event(elapsed);
