@@ -19,6 +19,7 @@ mod s13_no_gain;
 mod s14_cold_cache;
 mod s15_counterfactual;
 mod s16_extra_spend;
+mod sampled;
 mod table;
 #[cfg(test)]
 mod tests;

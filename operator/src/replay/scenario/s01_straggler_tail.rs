@@ -7,16 +7,33 @@
 //!
 //! Expected: an estimator that drops cancelled losers believes the route to be faster than it is and sends twice the
 //! duplicates (tower::hedge); one that counts them as censored keeps its target.
+//!
+//! *What can be reached at p99.* Without hedges it is 7.72 s. Whoever knows the distribution waits 3.02 s, sends 95 % of the
+//! firings and gets 4.06 s, 0.53 of that. A cell has 15 samples a second and remembers them with weights that fall by 0.7 every
+//! 30 s, which scatters like 15 x 30 x 1.7 / 0.3 = 2,550 samples: the share beyond a time is known to
+//! sqrt(0.05 x 0.95 / 2,550) = 0.43 %. In the gap the share falls from 5.8 % at 2 s to 4.6 % at 4 s, so the delay scatters
+//! between these, and p99 of the mixture is 4.54 s, 0.59 of that without hedges (`sampled`, which counts with the shipped rule).
+//! In the replay steps of at most 25 % keep a delay that chance has moved for longer.
 
-use super::{Acceptance, Case, Scenario};
+use super::{Acceptance, Case, Scenario, sampled::Sampled};
 use crate::replay::{
     Figures, Results,
     baseline::{Finagle, GoGateway, Tower},
     engine::Run,
-    model::{Arm, Model, Provider, Span, Traffic, chance::Shape, terms::policy},
+    model::{
+        Arm, Model, Provider, Span, Traffic,
+        chance::Shape,
+        terms::{delay_rule, policy},
+    },
 };
 
 const SECONDS: f64 = 1_200.0;
+/// Requests a second, and those of one cell: two pods, two routes.
+const RATE: f64 = 60.0;
+const CELL: f64 = RATE / 4.0;
+/// How far p99 may lie above what samples allow: three standard errors of a median over twenty seeds are 2.4 %, and as much for
+/// the bound on steps.
+const SPREAD: f64 = 1.05;
 const MIX: &str = "5 % stragglers";
 const ONE: &str = "one mode";
 
@@ -44,7 +61,7 @@ pub(super) fn one_mode() -> Shape {
 fn cases() -> Vec<Case> {
     let world = |name, shape: Shape| {
         let providers = vec![Provider::steady("east", shape.clone()), Provider::steady("west", shape)];
-        let mut model = Model::new(SECONDS, providers, vec![Traffic::chat(60.0, SECONDS)]);
+        let mut model = Model::new(SECONDS, providers, vec![Traffic::chat(RATE, SECONDS)]);
         model.spans = vec![Span { name: "steady", from: 120.0, to: SECONDS }];
         let arms = vec![
             Arm::none(),
@@ -66,6 +83,12 @@ fn figures(_: &Case, _: &Arm, run: &Run, figures: &mut Figures) {
     figures.set("delay", delays.iter().sum::<f64>() / delays.len().max(1) as f64);
 }
 
+/// p99 over that without hedges, with 5 % stragglers, of the default rule that has as many samples as a cell.
+fn sampled() -> f64 {
+    let (shape, rule) = (stragglers(), delay_rule(&policy(&serde_json::json!({})), true));
+    Sampled { shape: &shape, rule: &rule, alike: 0.0, rate: CELL }.quantile(0.99) / shape.quantile(0.99)
+}
+
 fn accept(results: &Results) -> Vec<Acceptance> {
     let of = |case, arm, figure| results.median(case, arm, figure);
     let oracle = one_mode().quantile(0.95);
@@ -84,9 +107,9 @@ fn accept(results: &Results) -> Vec<Acceptance> {
         ),
         Acceptance::at_least("duplicates of tower's rule, percent", of(MIX, "tower", "duplicates"), 9.0),
         Acceptance::at_most(
-            "p99 over that without hedges, 5 % stragglers",
+            "p99 over that without hedges, 5 % stragglers (with as many samples as a cell has: 0.59)",
             of(MIX, "hedgerow", "p99") / of(MIX, "none", "p99"),
-            0.6,
+            (1_000.0 * SPREAD * sampled()).round() / 1_000.0,
         ),
         Acceptance::between(
             "p50 over that without hedges, 5 % stragglers",

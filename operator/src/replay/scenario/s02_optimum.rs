@@ -9,28 +9,36 @@
 //! in these figures. `Optimal` is asked for the 99th percentile, its objective; the median must not move.
 //!
 //! *What can be reached.* The notes ask for 1.10 and 1.05 of the optimum. The rules themselves, with perfect knowledge of the
-//! distributions, reach less than that in some worlds, so each is also held to what it reaches there ("known" in the table):
-//! the 95th percentile of a mix of 5 % lies at 3.0 s, in the gap, where the optimum waits 2.1 s, and costs 1.20; with legs alike
-//! for half of the prompts a hedge of the lognormal wins 0.15 to 0.17 of its races, less than the 0.2 below which the gate takes
-//! it for waste, and without hedges p99 is up to 1.11 of the optimum; the hold-out costs up to 1.04. What is above "known" is
-//! the price of learning from samples. With independent legs that is at most 1.08. With legs alike and a target of 10 % hedges of
-//! two worlds win 0.21 and 0.25: a pair that falls below 0.2 by chance sends nothing any more, so nothing tells it that it was
-//! chance, and its p99 stays where it was.
+//! distributions, reach less than that in some worlds ("known" in the table): the 95th percentile of a mix of 5 % lies at 3.0 s,
+//! in the gap, where the optimum waits 2.1 s, and costs 1.20; with legs alike for half of the prompts a hedge of the lognormal
+//! wins 0.15 to 0.17 of its races, less than the 0.2 below which the gate takes it for waste, and without hedges p99 is up to
+//! 1.11 of the optimum; the hold-out costs up to 1.04. And nobody knows a distribution: a cell knows it by its samples, which
+//! alone costs up to 1.12 in the gap at 5 % (`sampled`, the shipped rule over as many samples as a cell has; its head tells why). So
+//! each rule is held to what it reaches there by samples. What is above that is the policy's own, and [`SPREAD`].
 
-use super::{Acceptance, Case, Scenario, Table, s01_straggler_tail::stragglers, table::digits};
+use std::sync::OnceLock;
+
+use hedgerow_crds::v1alpha1::hedge_policy::HedgePolicySpec;
+
+use super::{
+    Acceptance, Case, Scenario, Table, s01_straggler_tail::stragglers, sampled::Sampled, table::digits,
+};
 use crate::replay::{
     Figures, Results,
     engine::Run,
     model::{
         Arm, Model, Provider, Span, Traffic,
         chance::{Shape, bisect},
-        terms::policy,
+        terms::{delay_rule, policy},
     },
 };
 
 const SECONDS: f64 = 1_500.0;
-/// How far p99 may lie above what a rule reaches with perfect knowledge: the price of learning from samples.
-const LEARNING: f64 = 1.15;
+/// Requests a second, and those of one cell: two pods, two routes.
+const RATE: f64 = 60.0;
+const CELL: f64 = RATE / 4.0;
+/// How far p99 may lie above what samples allow: a delay in force lasts, so 1,350 s hold some hundred independent ones at most.
+const SPREAD: f64 = 1.05;
 
 macro_rules! worlds {
     ($($shape:literal)+) => {
@@ -73,23 +81,24 @@ fn cases() -> Vec<Case> {
         .iter()
         .map(|(name, of, target, alike)| {
             let providers = ["east", "west"].map(|name| Provider::steady(name, shape(of)));
-            let mut model = Model::new(SECONDS, providers.into(), vec![Traffic::chat(60.0, SECONDS)]);
+            let mut model = Model::new(SECONDS, providers.into(), vec![Traffic::chat(RATE, SECONDS)]);
             model.correlation = *alike;
             model.spans = vec![Span { name: "steady", from: 150.0, to: SECONDS }];
-            let spec = |strategy: &str| {
-                policy(&serde_json::json!({
-                    "delay": { "strategy": strategy, "quantilePercent": 100 - target },
-                    "duplicateTargetPercent": target,
-                }))
-            };
             let arms = vec![
                 Arm::none(),
-                Arm::policy("hedgerow", spec("Quantile")).unguarded(),
-                Arm::policy("optimal", spec("Optimal")).unguarded(),
+                Arm::policy("hedgerow", spec("Quantile", *target)).unguarded(),
+                Arm::policy("optimal", spec("Optimal", *target)).unguarded(),
             ];
             Case { name, model, arms }
         })
         .collect()
+}
+
+fn spec(strategy: &str, target: u32) -> HedgePolicySpec {
+    policy(&serde_json::json!({
+        "delay": { "strategy": strategy, "quantilePercent": 100 - target },
+        "duplicateTargetPercent": target,
+    }))
 }
 
 /// Quantile `p` of what users wait with one hedge after `delay`, sent with probability `send`.
@@ -136,6 +145,27 @@ fn known(shape: &Shape, target: f64, alike: f64) -> (f64, f64) {
     (under(shape.quantile(1.0 - target).max(SOONEST)), under(best))
 }
 
+/// What the shipped rules reach at p99 by samples, world by world: the default, then `Optimal`. Where a hedge wins too rarely
+/// that is p99 without hedges.
+fn sampled() -> &'static [(f64, f64)] {
+    static ALL: OnceLock<Vec<(f64, f64)>> = OnceLock::new();
+    let by = |shape: &Shape, strategy, target, alike| {
+        let rule = delay_rule(&spec(strategy, target), true);
+        Sampled { shape, rule: &rule, alike, rate: CELL }.quantile(0.99)
+    };
+    ALL.get_or_init(|| {
+        let worlds = WORLDS.iter().map(|(_, of, target, alike)| {
+            let (shape, alone) = (shape(of), shape(of).quantile(0.99));
+            let known = known(&shape, f64::from(*target) / 100.0, *alike);
+            let reached = |known: f64, strategy| {
+                if known >= alone { alone } else { by(&shape, strategy, *target, *alike) }
+            };
+            (reached(known.0, "Quantile"), reached(known.1, "Optimal"))
+        });
+        worlds.collect()
+    })
+}
+
 /// P(Y < X - delay given X > delay), X and Y independent.
 fn win(shape: &Shape, delay: f64) -> f64 {
     // Steps that grow with the distance: what is near matters most.
@@ -148,26 +178,40 @@ fn win(shape: &Shape, delay: f64) -> f64 {
     (0..600).map(part).sum::<f64>() / shape.survival(delay)
 }
 
-/// p99 over the optimum, and over what the rule reaches with perfect knowledge.
+/// p99 over the optimum, and over what the rule reaches by samples.
 fn figures(case: &Case, arm: &Arm, _: &Run, figures: &mut Figures) {
-    let Some((_, of, target, alike)) = WORLDS.iter().find(|(name, ..)| *name == case.name) else { return };
+    let Some(place) = WORLDS.iter().position(|(name, ..)| *name == case.name) else { return };
     if arm.name == "none" {
         return;
     }
-    let (of, target) = (shape(of), f64::from(*target) / 100.0);
-    let known = known(&of, target, *alike);
-    let known = if arm.name == "optimal" { known.1 } else { known.0 };
-    figures.set("over optimum", figures.get("p99") / optimum(&of, target, *alike, 0.99));
-    figures.set("over known", figures.get("p99") / known);
+    let (_, of, target, alike) = WORLDS[place];
+    let sampled = sampled()[place];
+    let sampled = if arm.name == "optimal" { sampled.1 } else { sampled.0 };
+    let best = optimum(&shape(of), f64::from(target) / 100.0, alike, 0.99);
+    figures.set("over optimum", figures.get("p99") / best);
+    figures.set("over sampled", figures.get("p99") / sampled);
 }
 
 /// p99 of every world: none, the optimum, and the two rules as they are and as they would be if they knew.
 fn table(results: &Results) -> Table {
     let mut table = Table::new(
-        "p99 in s: the optimum by brute force; each rule with perfect knowledge (known), and as measured, over the optimum.",
-        ["world", "none", "optimum", "default known", "default", "over", "Optimal known", "Optimal", "over"],
+        "p99 in s: the optimum by brute force; each rule with perfect knowledge (known), by as many samples as a cell has, and \
+         as measured, over the optimum.",
+        [
+            "world",
+            "none",
+            "optimum",
+            "default known",
+            "sampled",
+            "default",
+            "over",
+            "Optimal known",
+            "sampled",
+            "Optimal",
+            "over",
+        ],
     );
-    for (case, of, target, alike) in WORLDS {
+    for ((case, of, target, alike), sampled) in WORLDS.into_iter().zip(sampled()) {
         let (of, target) = (shape(of), f64::from(target) / 100.0);
         let (default, best) = known(&of, target, alike);
         let at = |arm, figure| digits(results.median(case, arm, figure), 2);
@@ -175,9 +219,11 @@ fn table(results: &Results) -> Table {
             digits(of.quantile(0.99), 2),
             digits(optimum(&of, target, alike, 0.99), 2),
             digits(default, 2),
+            digits(sampled.0, 2),
             at("hedgerow", "p99"),
             at("hedgerow", "over optimum"),
             digits(best, 2),
+            digits(sampled.1, 2),
             at("optimal", "p99"),
             at("optimal", "over optimum"),
         ];
@@ -198,21 +244,28 @@ fn accept(results: &Results) -> Vec<Acceptance> {
             (results.median(case, "hedgerow", "p50") / results.median(case, "none", "p50") - 1.0).abs()
         })
         .fold(0.0, f64::max);
+    let reached = WORLDS.iter().zip(sampled()).filter(|((_, _, target, _), _)| *target >= 5);
+    let reached = reached.map(|((_, of, target, alike), sampled)| {
+        sampled.0 / optimum(&shape(of), f64::from(*target) / 100.0, *alike, 0.99)
+    });
+    let reached = reached.fold(0.0, f64::max);
     vec![
         Acceptance::at_most(
-            "worst p99 of the default over what it reaches with perfect knowledge, targets of 5 % and more",
-            worst("hedgerow", "over known", 5),
-            LEARNING,
-        ),
-        Acceptance::at_most(
-            "worst p99 of Optimal over what it reaches with perfect knowledge, all targets",
-            worst("optimal", "over known", 2),
-            LEARNING,
-        ),
-        Acceptance::at_most(
-            "worst p99 of the default over the optimum, targets of 5 % and more (with perfect knowledge 1.20)",
+            format!(
+                "worst p99 of the default over the optimum, targets of 5 % and more (by samples {reached:.2})"
+            ),
             worst("hedgerow", "over optimum", 5),
-            1.20 * LEARNING,
+            (1_000.0 * SPREAD * reached).round() / 1_000.0,
+        ),
+        Acceptance::at_most(
+            "worst p99 of the default over what it reaches by as many samples, targets of 5 % and more",
+            worst("hedgerow", "over sampled", 5),
+            SPREAD,
+        ),
+        Acceptance::at_most(
+            "worst p99 of Optimal over what it reaches by as many samples, all targets",
+            worst("optimal", "over sampled", 2),
+            SPREAD,
         ),
         Acceptance::at_most("largest move of the median, as a share", moved, 0.02),
     ]

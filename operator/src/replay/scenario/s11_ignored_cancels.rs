@@ -4,6 +4,12 @@
 //! a loser is booked at its lower bound (input in full, output seen), and what is booked falls short of the bill. Two
 //! remedies, both declared: `onCancel.billing: Continues` books losers at the expected output, never below the bill; the
 //! audited share shows what cancelling saves, and its guardrail ends hedging where that is nothing.
+//!
+//! *How soon.* 60 requests a second send 2.8 hedges; 2 % of their losers are audited, 0.056 a second, so the twenty that a verdict
+//! needs take 355 s. Of twenty with a true 30 % one sample in nine lies below the 20 % of the trip, and the short window, of four
+//! and more, holds none that completed in every fourth: then the next audits decide, a few a minute. The rule over such a stream
+//! (independent arrivals, 12,000 runs) trips half of them by 370 s, 95 % by 590 s, all but one in two thousand by 1,200 s: the
+//! worst of twenty is later than that once in a hundred. A faster verdict needs more audits, which are duplicates paid in full.
 
 use super::{Acceptance, Case, Scenario, s01_straggler_tail::stragglers};
 use crate::replay::{
@@ -13,6 +19,10 @@ use crate::replay::{
 };
 
 const SECONDS: f64 = 1_800.0;
+/// Seconds by which the guardrail has tripped in half of the runs: 370, and three standard errors of twenty (26 s each).
+const HALF_BY: f64 = 450.0;
+/// Seconds by which it has tripped in the slowest of twenty, but for once in a hundred.
+const ALL_BY: f64 = 1_200.0;
 const STOPS: &str = "declared to stop";
 const CONTINUES: &str = "declared to continue";
 
@@ -67,9 +77,14 @@ fn accept(results: &Results) -> Vec<Acceptance> {
             1.0,
         ),
         Acceptance::at_most(
-            "seconds until the guardrail on late completions trips",
+            "seconds until the guardrail on late completions trips, half of the runs",
+            results.median(STOPS, "lateCompletions 20 %", "trip"),
+            HALF_BY,
+        ),
+        Acceptance::at_most(
+            "seconds until the guardrail on late completions trips, the slowest run",
             results.worst(STOPS, "lateCompletions 20 %", "trip"),
-            900.0,
+            ALL_BY,
         ),
     ]
 }

@@ -22,8 +22,8 @@
 //! 7.9 s under the flood, 1.1 times less than the 9 s of before; the world "left at once" is that oracle. Where stragglers are at
 //! home in the healthy region p99 is no measure of this incident; how many wait longer than 8 s is one. Without such stragglers
 //! p99 is one too, and there the published 4.0 asks for less than 1 % of the questions in the slow region. Ejection does not
-//! get there: it begins half a minute late, and with as few requests as these a route climbs back by a step a minute although
-//! the one or two answers that it gave meanwhile were slow.
+//! get there: it begins half a minute late, the route is asked now and then whether it is back, and questions that the flood
+//! refuses at its start come again later.
 
 use hedgerow_policy::{lane, limiter};
 
