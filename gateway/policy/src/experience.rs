@@ -5,7 +5,7 @@
 //!
 //! **Beyond chance.** Of 50 hedges that win one race in four, fewer than ten win in every sixth sample. A correction that took them
 //! at their word would now and then close a pair that pays, and a closed pair brings no more hedges that could show it. So a prediction is
-//! corrected by no more than the counts say beyond chance ([`BEYOND`] standard deviations, as the guardrail's minimum of wins).
+//! corrected by no more than the counts say beyond chance (three standard deviations, as the guardrail's minimum of wins).
 //!
 //! **Forgetting.** Counts lose half of their weight in [`HALF_LIFE`]: a pair that was useless an hour ago is tried again, by a
 //! trickle (with 50 hedges remembered, half of them are forgotten and sent again in that time), and one that has become useless is found out.
