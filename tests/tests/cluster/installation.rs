@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    api::{kubectl, root},
+    api::{kubectl, root, run_folder},
     team::{SOON, Team, until},
 };
 
@@ -80,12 +80,27 @@ impl Installation {
         self.kubectl(&["get", "lease", "hedgerow-operator", "--output", path])
     }
 
-    /// Kills the leader, and waits for the next one: its name. Without a grace period it cannot give the Lease back, so that
-    /// the other one has to wait until it expires.
+    /// Kills the leader, and waits for the next one: its name.
     pub(crate) async fn kill_leader(&self) -> String {
         let first = self.leader();
-        self.kubectl(&["delete", "pod", &first, "--grace-period=0", "--force"]);
+        self.kill(&first);
         self.next_leader(&first).await
+    }
+
+    /// Kills the program in a pod before the pod is deleted: a deletion, also one without a grace period, lets it give the
+    /// Lease back, and then nobody has to wait until that expires.
+    pub(crate) fn kill(&self, pod: &str) {
+        let path = "--output=jsonpath={.status.containerStatuses[0].containerID}";
+        let container = self.kubectl(&["get", "pod", pod, path]);
+        let status = Command::new("ctr")
+            .arg("--address")
+            .arg(run_folder().join("containerd.sock"))
+            .args(["--namespace", "k8s.io", "tasks", "kill", "--signal", "SIGKILL"])
+            .arg(container.trim_start_matches("containerd://"))
+            .status()
+            .unwrap();
+        assert!(status.success(), "{pod} was not killed: {status}");
+        self.kubectl(&["delete", "pod", pod, "--grace-period=0", "--force"]);
     }
 
     /// Waits until another pod than `first` leads: its name.

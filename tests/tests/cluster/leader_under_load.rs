@@ -17,11 +17,13 @@ async fn a_lost_leader_is_replaced_and_what_was_changed_meanwhile_is_in_force() 
     let load = Load::start(&team, "default").await;
     let pods = team.pods().await;
 
-    for (how, arguments, holdout) in
-        [("killed", &["--grace-period=0", "--force"][..], 7), ("deleted", &["--wait=false"], 8)]
-    {
+    for (how, holdout) in [("killed", 7), ("deleted", 8)] {
         let first = operator.leader();
-        operator.kubectl(&[&["delete", "pod", &first], arguments].concat());
+        if how == "killed" {
+            operator.kill(&first);
+        } else {
+            operator.kubectl(&["delete", "pod", &first, "--wait=false"]);
+        }
         let lost = Instant::now();
         let patch = format!(r#"{{"spec":{{"holdoutPercent":{holdout}}}}}"#);
         team.kubectl(&["patch", "hp", "default-chat", "--type=merge", "--patch", &patch]);
