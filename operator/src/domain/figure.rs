@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use hedgerow_policy::time::Moment;
+use hedgerow_policy::{guardrail::Ratio, time::Moment};
 use jiff::Timestamp;
 
 /// A share in 1/1000 as percent: `6.9 %`, `6 %`.
@@ -68,14 +68,16 @@ pub fn whole(value: impl TryInto<i64>) -> i64 {
 
 /// What there is of something per 1000 of something else, to the nearest, at most 1,000,000; `None` of nothing.
 pub fn per_mille(some: u128, of: u128) -> Option<i32> {
-    let rate = some.saturating_mul(1_000).saturating_add(of / 2).checked_div(of)?;
-    Some(i32::try_from(rate.min(1_000_000)).unwrap_or(1_000_000))
+    bounded(Ratio::of(some, of))
 }
 
-/// The same of a part of a whole, at most 1000. What happens to a thing may be counted in a later window than the thing: a
-/// window knows of a hedge that won and not that it was sent.
+/// The same of a part of a whole, at most 1000 ([`Ratio::share`] tells why there may be more).
 pub fn share(part: u128, whole: u128) -> Option<i32> {
-    per_mille(part.min(whole), whole)
+    bounded(Ratio::share(part, whole))
+}
+
+fn bounded(ratio: Ratio) -> Option<i32> {
+    (ratio.den > 0).then(|| ratio.per_mille().min(1_000_000) as i32)
 }
 
 /// A moment of Unix time as a value of the resources.

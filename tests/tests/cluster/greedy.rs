@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::team::Team;
+use crate::team::{SOON, Team, until};
 
 /// Complete answers take about 5 s, some far less: a second draw often wins.
 pub(crate) const SLOW: &str =
@@ -42,6 +42,34 @@ spec:
     maxTripsPerDay: 50
 "
     )
+}
+
+/// Two routes to a quick provider, which take all their traffic at once.
+pub(crate) fn routes(team: &Team) {
+    team.provider();
+    team.provider_is(QUICK);
+    for route in ["a", "b"] {
+        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
+    }
+}
+
+/// A fleet with the policy `chat` and its only cohort: that cohort, once it hedges.
+pub(crate) async fn active(team: &Team, cooldown: &str) -> Value {
+    routes(team);
+    team.apply(&policy("chat", JSON, cooldown));
+    team.answered().await;
+    team.cohort("Active").await
+}
+
+/// Requests of that cohort go on from now, and their hedges cost too much.
+pub(crate) async fn breach(team: &Team) {
+    team.provider_is(SLOW);
+    team.traffic("chat-json", &team.address().await.unwrap(), 12);
+}
+
+/// Hedges sent by all gateways, as soon as none of them sends any more.
+pub(crate) async fn last_hedge(team: &Team) -> u64 {
+    until("every gateway to have stopped", SOON, async || stopped(team).await).await
 }
 
 /// Hedges sent by all gateways of the fleet, once every one of them says that the first cohort is suspended.

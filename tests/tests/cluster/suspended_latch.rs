@@ -20,16 +20,10 @@ const BY_HAND: &str = r#"[{"op":"replace","path":"/status/cohorts/0/state","valu
 async fn a_suspended_cohort_hedges_only_after_its_trial_whoever_dies_or_edits_its_status() {
     let team = Team::new("suspended-latch");
     let operator = Installation::of(&team, 2, &[]);
-    team.provider();
-    for route in ["a", "b"] {
-        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
-    }
-    team.apply(&greedy::policy("chat", greedy::JSON, COOLDOWN));
-    team.answered().await;
-    team.provider_is(greedy::SLOW);
-    team.traffic("chat-json", &team.address().await.unwrap(), 12);
+    greedy::active(&team, COOLDOWN).await;
+    greedy::breach(&team).await;
     let tripped = team.cohort("Suspended").await;
-    let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
+    let hedged = greedy::last_hedge(&team).await;
     assert!(hedged > 0, "it tripped by hedges");
     let took = acknowledgement::of_decision(&team, &operator, &tripped["transition"]).await;
     println!("from the trip to every gateway: {took:.2?}");

@@ -77,11 +77,7 @@ async fn told(team: &Team, reason: &str) {
 async fn one_cohort_is_suspended_while_another_goes_on_and_comes_back_through_a_trial() {
     let team = Team::new("trip");
     let _operator = Installation::of(&team, 1, &[]);
-    team.provider();
-    team.provider_is(greedy::QUICK);
-    for route in ["a", "b"] {
-        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
-    }
+    greedy::routes(&team);
     team.apply(
         "{apiVersion: hedgerow.dev/v1alpha1, kind: PriorityLane, metadata: {name: everyone}, spec: {}}",
     );

@@ -51,19 +51,11 @@ const SAID: &str = "nothing is written down today";
 async fn a_decision_whose_status_cannot_be_written_is_in_force_and_the_next_operator_writes_it_down() {
     let team = Team::new("unwritten");
     let operator = Installation::of(&team, 2, &[]);
-    team.provider();
-    team.provider_is(greedy::QUICK);
-    for route in ["a", "b"] {
-        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
-    }
-    team.apply(&greedy::policy("chat", greedy::JSON, COOLDOWN));
-    team.answered().await;
-    let active = team.cohort("Active").await;
+    let active = greedy::active(&team, COOLDOWN).await;
 
     let refusal = Refusal::of(&team).await;
-    team.provider_is(greedy::SLOW);
-    team.traffic("chat-json", &team.address().await.unwrap(), 12);
-    let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
+    greedy::breach(&team).await;
+    let hedged = greedy::last_hedge(&team).await;
     assert_eq!(team.cohort("Active").await["transition"], active["transition"], "nothing was written");
 
     operator.kill_leader().await;

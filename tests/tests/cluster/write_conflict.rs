@@ -108,22 +108,14 @@ async fn in_force(team: &Team, decided: &Value) {
 async fn a_latch_whose_policy_is_written_all_the_time_loses_no_decision_and_follows_a_further_leader() {
     let team = Team::new("write-conflict");
     let operator = Installation::of(&team, 1, &[]);
-    team.provider();
-    team.provider_is(greedy::QUICK);
-    for route in ["a", "b"] {
-        team.apply(&team.route(route, "  rampUp: {startPercent: 100}\n"));
-    }
-    team.apply(&greedy::policy("chat", greedy::JSON, COOLDOWN));
-    team.answered().await;
-    let active = team.cohort("Active").await;
+    let active = greedy::active(&team, COOLDOWN).await;
 
     let mut log = Log::from_now_on(&run_folder().join("audit.log")).unwrap();
     let writer = Writer::start(&team);
-    team.provider_is(greedy::SLOW);
-    team.traffic("chat-json", &team.address().await.unwrap(), 12);
+    greedy::breach(&team).await;
     let suspended = team.cohort("Suspended").await;
     assert_eq!(transition(&suspended), transition(&active) + 1, "one decision");
-    let hedged = until("every gateway to have stopped", SOON, async || greedy::stopped(&team).await).await;
+    let hedged = greedy::last_hedge(&team).await;
     assert!(hedged > 0, "it tripped by hedges");
     let decided = decided_elsewhere(&team, &suspended).await;
     in_force(&team, &decided).await;

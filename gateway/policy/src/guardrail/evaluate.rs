@@ -6,12 +6,10 @@ use super::chance;
 use super::rules::{BlindAction, Rules};
 use super::signal::{Ratio, Signal};
 use super::tally::Tally;
-use super::window::{Windows, fifth};
+use super::window::{AUDITED, Windows, fifth};
 
 /// Errors below which an error rate says nothing.
 const MIN_ERRORS: u64 = 20;
-/// Audited losers below which their completions say nothing.
-const MIN_AUDITED: u64 = 20;
 /// Requests from which a missing tail gain may trip. (At 200, "below 5 % three times" trips falsely about once an hour
 /// at a true gain of 11 %.)
 const MIN_TAIL_REQUESTS: u64 = 3_000;
@@ -229,7 +227,7 @@ impl Judge<'_> {
         let trip = self.rules.late_completions;
         let rate = |tally: &Tally| Ratio::share(tally.late, tally.audited);
         let values = (rate(&self.windows.hedges_short), rate(&self.windows.hedges_long));
-        let enough = self.windows.hedges_long.audited >= MIN_AUDITED;
+        let enough = self.windows.hedges_long.audited >= AUDITED;
         (trip > 0).then(|| maximum(Signal::LateCompletions, values, percents((trip, trip)), enough, CERTAIN))
     }
 

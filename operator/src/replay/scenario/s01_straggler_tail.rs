@@ -15,7 +15,10 @@
 //! between these, and p99 of the mixture is 4.54 s, 0.59 of that without hedges (`sampled`, which counts with the shipped rule).
 //! In the replay steps of at most 25 % keep a delay that chance has moved for longer.
 
-use super::{Acceptance, Case, Scenario, sampled::Sampled};
+use super::{
+    Acceptance, Case, Scenario,
+    sampled::{self, Sampled},
+};
 use crate::replay::{
     Figures, Results,
     baseline::{Finagle, GoGateway, Tower},
@@ -28,9 +31,6 @@ use crate::replay::{
 };
 
 const SECONDS: f64 = 1_200.0;
-/// Requests a second, and those of one cell: two pods, two routes.
-const RATE: f64 = 60.0;
-const CELL: f64 = RATE / 4.0;
 /// How far p99 may lie above what samples allow: three standard errors of a median over twenty seeds are 2.4 %, and as much for
 /// the bound on steps.
 const SPREAD: f64 = 1.05;
@@ -61,7 +61,7 @@ pub(super) fn one_mode() -> Shape {
 fn cases() -> Vec<Case> {
     let world = |name, shape: Shape| {
         let providers = vec![Provider::steady("east", shape.clone()), Provider::steady("west", shape)];
-        let mut model = Model::new(SECONDS, providers, vec![Traffic::chat(RATE, SECONDS)]);
+        let mut model = Model::new(SECONDS, providers, vec![Traffic::chat(sampled::RATE, SECONDS)]);
         model.spans = vec![Span { name: "steady", from: 120.0, to: SECONDS }];
         let arms = vec![
             Arm::none(),
@@ -86,7 +86,8 @@ fn figures(_: &Case, _: &Arm, run: &Run, figures: &mut Figures) {
 /// p99 over that without hedges, with 5 % stragglers, of the default rule that has as many samples as a cell.
 fn sampled() -> f64 {
     let (shape, rule) = (stragglers(), delay_rule(&policy(&serde_json::json!({})), true));
-    Sampled { shape: &shape, rule: &rule, alike: 0.0, rate: CELL }.quantile(0.99) / shape.quantile(0.99)
+    Sampled { shape: &shape, rule: &rule, alike: 0.0, rate: sampled::CELL }.quantile(0.99)
+        / shape.quantile(0.99)
 }
 
 fn accept(results: &Results) -> Vec<Acceptance> {

@@ -21,7 +21,10 @@ use std::sync::OnceLock;
 use hedgerow_crds::v1alpha1::hedge_policy::HedgePolicySpec;
 
 use super::{
-    Acceptance, Case, Scenario, Table, s01_straggler_tail::stragglers, sampled::Sampled, table::digits,
+    Acceptance, Case, Scenario, Table,
+    s01_straggler_tail::stragglers,
+    sampled::{self, Sampled},
+    table::digits,
 };
 use crate::replay::{
     Figures, Results,
@@ -34,9 +37,6 @@ use crate::replay::{
 };
 
 const SECONDS: f64 = 1_500.0;
-/// Requests a second, and those of one cell: two pods, two routes.
-const RATE: f64 = 60.0;
-const CELL: f64 = RATE / 4.0;
 /// How far p99 may lie above what samples allow: a delay in force lasts, so 1,350 s hold some hundred independent ones at most.
 const SPREAD: f64 = 1.05;
 
@@ -81,7 +81,8 @@ fn cases() -> Vec<Case> {
         .iter()
         .map(|(name, of, target, alike)| {
             let providers = ["east", "west"].map(|name| Provider::steady(name, shape(of)));
-            let mut model = Model::new(SECONDS, providers.into(), vec![Traffic::chat(RATE, SECONDS)]);
+            let mut model =
+                Model::new(SECONDS, providers.into(), vec![Traffic::chat(sampled::RATE, SECONDS)]);
             model.correlation = *alike;
             model.spans = vec![Span { name: "steady", from: 150.0, to: SECONDS }];
             let arms = vec![
@@ -151,7 +152,7 @@ fn sampled() -> &'static [(f64, f64)] {
     static ALL: OnceLock<Vec<(f64, f64)>> = OnceLock::new();
     let by = |shape: &Shape, strategy, target, alike| {
         let rule = delay_rule(&spec(strategy, target), true);
-        Sampled { shape, rule: &rule, alike, rate: CELL }.quantile(0.99)
+        Sampled { shape, rule: &rule, alike, rate: sampled::CELL }.quantile(0.99)
     };
     ALL.get_or_init(|| {
         let worlds = WORLDS.iter().map(|(_, of, target, alike)| {

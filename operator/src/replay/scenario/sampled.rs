@@ -15,6 +15,9 @@ use hedgerow_policy::{
 
 use crate::replay::model::chance::{Shape, Stream, bisect, seconds, stream};
 
+/// Requests a second of the scenarios that are held to it, and those of one cell: two pods, two routes.
+pub(super) const RATE: f64 = 60.0;
+pub(super) const CELL: f64 = RATE / 4.0;
 /// Delays that are computed.
 const DRAWS: u64 = 200;
 
@@ -87,9 +90,9 @@ mod tests {
         let of = |shape, rate| Sampled { shape, rule: &rule, alike: 0.0, rate }.quantile(0.99);
         // With perfect knowledge: 4.06 s. The normal approximation of the share's scatter gives 4.70 s; the cap by the other
         // route's p95, which scatters by itself, cuts the longest delays.
-        assert!((of(&gap, 15.0) - 4.54).abs() < 0.05, "{}", of(&gap, 15.0));
+        assert!((of(&gap, CELL) - 4.54).abs() < 0.05, "{}", of(&gap, CELL));
         let one = Shape::lognormal(0.9, 0.6);
-        let (few, many) = (of(&one, 15.0), of(&one, 150.0));
+        let (few, many) = (of(&one, CELL), of(&one, 10.0 * CELL));
         assert!((few / many - 1.0).abs() < 0.01, "{few} {many}");
     }
 }

@@ -21,13 +21,13 @@ use hedgerow_policy::{
     time::Moment,
 };
 
-mod bounds;
-
 use super::*;
 use crate::{
     domain::{Acceptance, Conflict, Verdict, guardrail::Standing, spent::Spent},
     scrape::{Estimate, Percentiles},
 };
+
+mod bounds;
 
 /// 2026-11-29 03:12:40 UTC.
 const NOW: Moment = Moment::from_secs(1_795_921_960);
