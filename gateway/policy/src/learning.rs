@@ -23,6 +23,8 @@ const ESTABLISHED: f64 = 100.0;
 /// Upward leak of a cell's baseline per second: 1 % in 30 s, so a doubling takes 35 min and an incident does not become
 /// normal.
 const LEAK: f64 = 1.000_332;
+/// Seconds after which what is normal outlives the route's ejection: twice what an ejection takes to come.
+const SETTLED: u32 = 60;
 /// Own samples from which a cell's median says what is normal: as many as a breaker wants for a verdict.
 const KNOWN: f64 = 20.0;
 /// Weight of the fleet's samples in a cell that has none (research: warm start).
@@ -59,8 +61,32 @@ pub struct Memory {
     experience: Experience,
     /// Delay in force at the last decay, the base of the 25 % bound; `None` until learnt from enough samples.
     previous: Option<Duration>,
-    /// Running minimum of the median, leaking upwards.
-    baseline: Option<Duration>,
+    normal: Normal,
+}
+
+/// What a cell takes for normal: the running minimum of its median, leaking upwards.
+#[derive(Clone, Copy, Debug, Default)]
+struct Normal {
+    first_token: Option<Duration>,
+    /// Seconds for which it has been known.
+    age: u32,
+}
+
+impl Normal {
+    /// One look, a second after the one before. A cell that began when its route was already slow has never seen it
+    /// otherwise: its calls would vote the route back to full weight. So nothing is normal that was learnt within a minute of
+    /// the route's ejection, and nothing is learnt until it is back.
+    fn look(&mut self, median: Option<Duration>, route_is_slow: bool) {
+        if route_is_slow && self.age < SETTLED {
+            *self = Self::default();
+            return;
+        }
+        self.age = self.age.saturating_add(u32::from(self.first_token.is_some()));
+        self.first_token = match (self.first_token, median) {
+            (Some(before), Some(now)) => Some(before.mul_f64(LEAK).min(now)),
+            (before, now) => before.or(now),
+        };
+    }
 }
 
 /// What one look at a cell found.
@@ -144,7 +170,8 @@ impl Memory {
         Reading { id, primary: sums.0, hedge: sums.1, experience, ages }
     }
 
-    /// Delay, thinning and what is normal, from the cell's curve and that of its best alternate.
+    /// Delay, thinning and what is normal, from the cell's curve and that of its best alternate. `route_is_slow`: the route
+    /// has lost weight for being slow.
     pub fn learn(
         &mut self,
         reading: &Reading,
@@ -152,6 +179,7 @@ impl Memory {
         curve: &Curve,
         alternate: Option<&Curve>,
         decay: bool,
+        route_is_slow: bool,
     ) -> Learnt {
         let inputs =
             delay::Inputs { primary: Some(curve), alternate, previous: self.previous, baseline: None };
@@ -161,10 +189,7 @@ impl Memory {
         if decay && own_samples >= ESTABLISHED {
             self.previous = Some(plan.delay);
         }
-        self.baseline = match (self.baseline, p50.filter(|_| own_samples >= KNOWN)) {
-            (Some(before), Some(now)) => Some(before.mul_f64(LEAK).min(now)),
-            (before, now) => before.or(now),
-        };
+        self.normal.look(p50.filter(|_| own_samples >= KNOWN), route_is_slow);
         Learnt {
             plan,
             p50,
@@ -173,7 +198,7 @@ impl Memory {
             hedge_curve: (reading.hedge.samples() > 0.0).then(|| Curve::new(&reading.hedge, &[])),
             own_samples,
             experience: reading.experience,
-            expected: self.baseline,
+            expected: self.normal.first_token,
             output_p95: None,
             output_mean: None,
         }
@@ -272,8 +297,26 @@ mod tests {
         let parents = Parents::of([&full, &empty]);
         let curve = parents.curve(&empty).unwrap();
         assert!((curve.effective_samples() - crate::latency::PSEUDO_SAMPLES).abs() < 1e-6);
-        let learnt = Memory::default().learn(&empty, &delay::Rule::default(), &curve, None, false);
+        let learnt = Memory::default().learn(&empty, &delay::Rule::default(), &curve, None, false, false);
         assert_eq!(learnt.expected, None, "what is normal needs samples of one's own");
         assert!(learnt.plan.delay > Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_cell_that_never_saw_its_route_fast_does_not_say_what_is_normal() {
+        let seconds = |n: u64| Some(Duration::from_secs(n));
+        // (seconds known before the ejection, median then, median in it, what is normal in it and after it)
+        for (known, before, during, expected, after) in
+            [(59, 9, 9, None, seconds(9)), (60, 1, 9, seconds(1), seconds(1)), (0, 9, 9, None, seconds(9))]
+        {
+            let mut normal = Normal::default();
+            (0..known).for_each(|_| normal.look(seconds(before), false));
+            normal.look(seconds(before), false);
+            (0..300).for_each(|_| normal.look(seconds(during), true));
+            let rounded = |normal: &Normal| normal.first_token.map(|it| Duration::from_secs(it.as_secs()));
+            assert_eq!(rounded(&normal), expected, "known for {known} s");
+            normal.look(seconds(during), false);
+            assert_eq!(rounded(&normal), after, "known for {known} s");
+        }
     }
 }

@@ -40,10 +40,17 @@ pub fn learn(runtime: &Runtime, decay: bool) {
     let parents = Parents::of(readings.iter().map(|(_, reading)| reading));
     let curves: HashMap<CellId, Curve> =
         readings.iter().filter_map(|(cell, reading)| Some((cell.id, parents.curve(reading)?))).collect();
+    let slow: Vec<u16> = snapshot
+        .routes
+        .iter()
+        .filter(|route| route.state.breaker(|breaker| breaker.is_slow()))
+        .map(|route| route.state.id)
+        .collect();
     for (cell, reading) in &readings {
         let cohort = snapshot.cohorts.iter().find(|cohort| cohort.id == cell.id.cohort);
         let alternate = best_alternate(&snapshot, cohort, cell.id, &curves, now);
-        publish(cell, reading, cohort.map(Arc::as_ref), curves.get(&cell.id), alternate, decay);
+        let curves = (curves.get(&cell.id), alternate);
+        publish(cell, reading, cohort.map(Arc::as_ref), curves, decay, slow.contains(&cell.id.route));
     }
     runtime.cells.retain(|cell| {
         let known = |id: u16| id == 0 || snapshot.cohorts.iter().any(|cohort| cohort.id == id);
@@ -91,19 +98,20 @@ fn best_alternate<'a>(
         .map(|(curve, _)| curve)
 }
 
+/// `curves`: the cell's own and its best alternate's.
 fn publish(
     cell: &CellRuntime,
     reading: &Reading,
     cohort: Option<&CohortRuntime>,
-    curve: Option<&Curve>,
-    alternate: Option<&Curve>,
+    curves: (Option<&Curve>, Option<&Curve>),
     decay: bool,
+    route_is_slow: bool,
 ) {
-    let Some(curve) = curve else { return };
+    let (Some(curve), alternate) = curves else { return };
     let fallback = delay::Rule { streaming: cell.id.stream, ..delay::Rule::default() };
     let rule = cohort.map_or(&fallback, |cohort| cohort.delay_rule(cell.id.stream));
     let mut memory = cell.memory.lock().unwrap_or_else(PoisonError::into_inner);
-    let learnt = memory.learn(reading, rule, curve, alternate, decay);
+    let learnt = memory.learn(reading, rule, curve, alternate, decay, route_is_slow);
     let outputs = cell.output.counts();
     let tokens = |of: Duration| u64::try_from(of.as_millis()).unwrap_or(u64::MAX);
     let output_mean = outputs.mean().map(tokens);

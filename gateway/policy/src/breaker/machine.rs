@@ -130,7 +130,7 @@ impl Breaker {
             Phase::HalfOpen { .. } => State::HalfOpen,
             _ if now < self.throttled_until => State::Throttled,
             Phase::Recovering { .. } => State::Recovering,
-            Phase::Closed if self.slow.weight() < 1_000 => State::Slow,
+            Phase::Closed if self.is_slow() => State::Slow,
             Phase::Closed => State::Closed,
         }
     }
@@ -142,6 +142,11 @@ impl Breaker {
             _ => 1_000,
         };
         ((u32::from(recovery) * u32::from(self.slow.weight())) / 1_000).max(1) as u16
+    }
+
+    /// Whether it has lost weight for being slow, whatever else it is.
+    pub fn is_slow(&self) -> bool {
+        self.slow.weight() < 1_000
     }
 
     /// Until when the provider asked to wait, if that lies ahead.

@@ -6,8 +6,10 @@
 //! down to 2 %, so a slow region leaves p50 within half a minute (simulated: p50 6.6 -> 0.6 s, which no
 //! hedge budget achieves). At a lowered weight a few fresh samples decide: three that are mostly slow lower
 //! further, three that are mostly fast climb the recovery ladder 5, 25, 50, 100 %, one step each 10 s. Without
-//! traffic the weight probes one step up a minute, so that a quiet route is not ejected for ever. One or two answers in that
-//! minute are too few to quarter it, but where they are mostly slow they take it a step back instead of up.
+//! traffic the weight probes one step up after a minute, so that a quiet route is not ejected for ever. One or two answers in
+//! that minute are too few to quarter it, but where they are mostly slow they take it a step back instead of up. A climb that
+//! meets slow answers ends where it began and doubles the time before the next probe without samples, up to eight minutes: a
+//! route that has any traffic at all has its three samples by then, and one that has none loses nothing.
 
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ const FLOOR: u16 = 20;
 const LOWER_EVERY: Duration = Duration::from_secs(5);
 const RAISE_EVERY: Duration = Duration::from_secs(10);
 const PROBE_AFTER: Duration = Duration::from_mins(1);
+/// Doublings of that wait.
+const MOST_DOUBLINGS: u32 = 3;
 /// Fresh samples that decide at a lowered weight.
 const FRESH: u64 = 3;
 
@@ -29,6 +33,10 @@ const FRESH: u64 = 3;
 pub(super) struct Ejection {
     weight: u16,
     stepped: Moment,
+    /// The weight from which it has climbed since the latest step down.
+    climbed_from: Option<u16>,
+    /// Probes that found it slow, since the route was last at full weight.
+    failed_probes: u32,
     recent: Window,
     fresh_fast: u64,
     fresh_slow: u64,
@@ -45,11 +53,21 @@ pub(super) enum Step {
     None,
 }
 
+/// Where a lowered weight goes.
+enum Turn {
+    Quarter,
+    Back,
+    Up,
+    Stay,
+}
+
 impl Ejection {
     pub(super) fn new(rule: &Rule) -> Self {
         Self {
             weight: FULL,
             stepped: Moment::ZERO,
+            climbed_from: None,
+            failed_probes: 0,
             recent: Window::new(rule.window),
             fresh_fast: 0,
             fresh_slow: 0,
@@ -76,31 +94,64 @@ impl Ejection {
             fast + slow + stalled >= u64::from(rule.min_requests.max(1)) && mostly_slow(fast, slow + stalled);
         if self.weight == FULL {
             if window_slow {
+                (self.climbed_from, self.failed_probes) = (None, 0);
                 self.set(now, FULL / 4);
                 return Step::Ejected;
             }
             return Step::None;
         }
+        match self.turn(now, stalled, window_slow, mostly_slow) {
+            Turn::Quarter => self.fall(now, self.weight / 4),
+            Turn::Back => {
+                self.failed_probes += u32::from(self.weight == FLOOR);
+                self.fall(now, next_down(self.weight));
+            }
+            Turn::Up => {
+                self.climbed_from = self.climbed_from.or(Some(self.weight));
+                self.set(now, next_up(self.weight));
+                if self.weight == FULL {
+                    self.recent.clear();
+                    return Step::Restored;
+                }
+            }
+            Turn::Stay => {}
+        }
+        Step::None
+    }
+
+    /// What a lowered weight does now.
+    fn turn(
+        &self,
+        now: Moment,
+        stalled: u64,
+        window_slow: bool,
+        mostly_slow: impl Fn(u64, u64) -> bool,
+    ) -> Turn {
         let waited = now - self.stepped;
         let fresh = self.fresh_fast + self.fresh_slow + stalled;
         let fresh_slow = fresh > 0 && mostly_slow(self.fresh_fast, self.fresh_slow + stalled);
-        let (lower, raise) = if fresh >= FRESH {
-            (fresh_slow, !fresh_slow && waited >= RAISE_EVERY)
-        } else {
-            (window_slow, !window_slow && waited >= PROBE_AFTER)
-        };
-        if lower && waited >= LOWER_EVERY {
-            self.set(now, (self.weight / 4).max(FLOOR));
-        } else if raise && fresh_slow {
-            self.set(now, next_down(self.weight).max(FLOOR));
-        } else if raise {
-            self.set(now, next_up(self.weight));
-            if self.weight == FULL {
-                self.recent.clear();
-                return Step::Restored;
+        let pause = PROBE_AFTER * (1 << self.failed_probes.min(MOST_DOUBLINGS));
+        if fresh >= FRESH || window_slow {
+            match fresh_slow || fresh < FRESH {
+                true if waited >= LOWER_EVERY => Turn::Quarter,
+                false if waited >= RAISE_EVERY => Turn::Up,
+                _ => Turn::Stay,
             }
+        } else if fresh_slow {
+            // At the floor one step back only forgets the samples: that has the time of a probe.
+            let wait = if self.weight == FLOOR { pause } else { PROBE_AFTER };
+            if waited >= wait { Turn::Back } else { Turn::Stay }
+        } else {
+            let wait = if fresh > 0 { PROBE_AFTER } else { pause };
+            if waited >= wait { Turn::Up } else { Turn::Stay }
         }
-        Step::None
+    }
+
+    /// To this weight, or back to where a climb began.
+    fn fall(&mut self, now: Moment, weight: u16) {
+        let climbed_from = self.climbed_from.take();
+        self.failed_probes += u32::from(climbed_from.is_some());
+        self.set(now, weight.min(climbed_from.unwrap_or(weight)).max(FLOOR));
     }
 
     fn set(&mut self, now: Moment, weight: u16) {

@@ -279,6 +279,32 @@ fn one_or_two_answers_a_minute_take_an_ejected_route_a_step_back_while_they_are_
 }
 
 #[test]
+fn each_probe_that_fails_doubles_the_time_before_the_next() {
+    let mut breaker = Breaker::new(Rule::default());
+    breaker.tick(at(0), 20);
+    // Three slow answers at once whenever the weight has gone up: back at the floor within seconds.
+    let (mut weight, mut ups) = (250, Vec::new());
+    for second in 0..3_000 {
+        let now = at(second * 1_000);
+        let before = std::mem::replace(&mut weight, breaker.weight_per_mille(now));
+        if weight > before {
+            ups.push(second);
+        }
+        if second < 30 || weight > 20 {
+            for _ in 0..3 {
+                send(&mut breaker, now, first_token(9_000));
+            }
+        }
+        breaker.tick(now, 0);
+    }
+    let pauses: Vec<u64> = ups.windows(2).map(|pair| (pair[1] - pair[0]).div_euclid(60)).collect();
+    assert_eq!(pauses[..5], [2, 4, 8, 8, 8], "{ups:?}");
+    // With answers as they should be it comes back as fast as ever.
+    let weights = run(&mut breaker, 3_000, 60, 10, 600);
+    assert_eq!(weights[59], 1_000);
+}
+
+#[test]
 fn a_route_comes_back_when_ejection_is_switched_off() {
     let mut breaker = Breaker::new(Rule::default());
     breaker.tick(at(0), 20);

@@ -9,7 +9,9 @@
 //!   `maxInFlight`. Unused guarantees may be borrowed; the ceiling exists because long streams can't be
 //!   pre-empted.
 //! - Tenant first, then lane: no tenant holds more than `maxSharePercent` of its lane, and when the lane (or the
-//!   pod) is at 90 % and other tenants are active, no more than its weighted share (at least 1).
+//!   pod) is at 90 % and other tenants are active, no more than its weighted share (at least 1). A lane below its guarantee
+//!   is asked for its own tenants only: a share of the pod that counted there, too, refused interactive users at half of the
+//!   pod while batch had borrowed 50 of the 60 % guaranteed to them (`hedgerow replay s12`: 1.2 % of the questions).
 //! - A freed place goes to waiting lanes below their guarantee by priority, then strictly by priority, except
 //!   that every twentieth goes to the lowest waiting lane (a strict order starves batch, GIE#1861).
 //! - Queues are short and first in, first out; they absorb jitter, not overload. Everything else is shed at once.

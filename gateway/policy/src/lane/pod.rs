@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::reservation::{Flow, Reservation};
 use super::state::{Arrival, LaneId, Permit, Request, Rule, Shed, ShedReason, Ticket, View, Wake};
-use super::tenant::Tenants;
+use super::tenant::{Tenants, near};
 use crate::limiter::{Limiter, Sample, Warm};
 use crate::retry::client_seconds;
 use crate::time::Moment;
@@ -236,7 +236,7 @@ impl Lanes {
             Some(ShedReason::LaneRetired)
         } else if lane.rule.deny.contains(&tenant) {
             Some(ShedReason::TenantDenied)
-        } else if self.tenants.at_share(tenant, 1, self.max_in_flight, self.in_flight, 100)
+        } else if self.at_pod_share(lane, tenant, weight)
             || lane.tenants.at_share(tenant, weight, limit, lane.in_flight, max_share)
         {
             Some(ShedReason::TenantShare)
@@ -247,6 +247,17 @@ impl Lanes {
         } else {
             None
         }
+    }
+
+    /// Whether one more would pass the tenant's share of a pod that is nearly full. What is guaranteed to a lane is its own,
+    /// whatever other lanes have borrowed: below that only tenants of the same lane share.
+    fn at_pod_share(&self, lane: &Lane, tenant: u64, weight: u32) -> bool {
+        let guaranteed = percent(self.max_in_flight, lane.rule.guaranteed_percent);
+        if lane.in_flight >= guaranteed {
+            return self.tenants.at_share(tenant, 1, self.max_in_flight, self.in_flight, 100);
+        }
+        near(self.in_flight, self.max_in_flight)
+            && lane.tenants.at_share(tenant, weight, guaranteed, lane.in_flight, 100)
     }
 
     pub(super) fn start(

@@ -70,6 +70,11 @@ impl Entry {
     }
 }
 
+/// Whether so many of at most `limit` leave so little room that shares count.
+pub(super) fn near(in_flight: u32, limit: u32) -> bool {
+    u64::from(in_flight) * 100 >= u64::from(limit) * NEAR_PERCENT
+}
+
 impl Tenants {
     /// Something of this tenant starts running.
     pub(super) fn start(&mut self, tenant: u64, weight: u32) {
@@ -106,11 +111,11 @@ impl Tenants {
     ) -> bool {
         let entry = self.active.get(&tenant);
         let held = u64::from(entry.map_or(0, |entry| entry.in_flight));
+        let near = near(in_flight, limit);
         let limit = u64::from(limit);
         if held >= (limit * u64::from(max_percent) / 100).max(1) && max_percent < 100 {
             return true;
         }
-        let near = u64::from(in_flight) * 100 >= limit * NEAR_PERCENT;
         let alone = self.active.len() == usize::from(entry.is_some());
         if !near || alone {
             return false;

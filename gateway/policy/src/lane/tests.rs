@@ -211,6 +211,36 @@ fn one_tenant_cannot_fill_the_pod_through_several_lanes() {
     let _second = admit(&mut lanes, 0, ids[0], 2);
 }
 
+/// Two tenants, each with a lane of its own; the second has borrowed what the first is guaranteed and did not use.
+#[test]
+fn a_lane_below_its_guarantee_is_not_held_to_a_share_of_the_pod() {
+    let chat = Rule { guaranteed_percent: 60, ..fixed(90, 100) };
+    let (mut lanes, ids) = pod(100, vec![chat, fixed(70, 10)]);
+    for _ in 0..45 {
+        keep(admit(&mut lanes, 0, ids[1], 9));
+    }
+    for held in 0..55 {
+        assert!(matches!(ask(&mut lanes, 0, ids[0], 1), Arrival::Admit(_)), "{held}");
+    }
+    // The pod is full: it waits for the first freed place instead of being told to come back.
+    queue(&mut lanes, 0, ids[0], 1);
+}
+
+#[test]
+fn tenants_of_a_lane_share_its_guarantee_in_a_full_pod() {
+    let chat = Rule { guaranteed_percent: 60, ..fixed(90, 100) };
+    let (mut lanes, ids) = pod(100, vec![chat, fixed(70, 10)]);
+    for _ in 0..40 {
+        keep(admit(&mut lanes, 0, ids[1], 9));
+    }
+    keep(admit(&mut lanes, 0, ids[0], 2));
+    for _ in 0..53 {
+        keep(admit(&mut lanes, 0, ids[0], 1));
+    }
+    assert_eq!(shed(&mut lanes, 0, ids[0], 1).reason, ShedReason::TenantShare);
+    keep(admit(&mut lanes, 0, ids[0], 2));
+}
+
 /// Ten seconds of one arrival every `gap` ms, each of which runs for a second; returns what still runs.
 fn steady(lanes: &mut Lanes, lane: LaneId, tenant: u64, gap: u64) -> Vec<Permit> {
     let mut running = std::collections::VecDeque::new();

@@ -225,7 +225,8 @@ impl Pod {
                 })
                 .min_by_key(|(_, p95)| *p95)
                 .map(|(curve, _)| curve);
-            cell.learnt = Some(cell.memory.learn(reading, &terms.delay, curve, alternate, decay));
+            let slow = self.breakers[own].is_slow();
+            cell.learnt = Some(cell.memory.learn(reading, &terms.delay, curve, alternate, decay, slow));
         }
     }
 }
