@@ -58,7 +58,6 @@ enum Turn {
     Quarter,
     Back,
     Up,
-    Stay,
 }
 
 impl Ejection {
@@ -101,12 +100,12 @@ impl Ejection {
             return Step::None;
         }
         match self.turn(now, stalled, window_slow, mostly_slow) {
-            Turn::Quarter => self.fall(now, self.weight / 4),
-            Turn::Back => {
+            Some(Turn::Quarter) => self.fall(now, self.weight / 4),
+            Some(Turn::Back) => {
                 self.failed_probes += u32::from(self.weight == FLOOR);
                 self.fall(now, next_down(self.weight));
             }
-            Turn::Up => {
+            Some(Turn::Up) => {
                 self.climbed_from = self.climbed_from.or(Some(self.weight));
                 self.set(now, next_up(self.weight));
                 if self.weight == FULL {
@@ -114,37 +113,34 @@ impl Ejection {
                     return Step::Restored;
                 }
             }
-            Turn::Stay => {}
+            None => {}
         }
         Step::None
     }
 
-    /// What a lowered weight does now.
+    /// What a lowered weight does now; `None`: it stays.
     fn turn(
         &self,
         now: Moment,
         stalled: u64,
         window_slow: bool,
         mostly_slow: impl Fn(u64, u64) -> bool,
-    ) -> Turn {
+    ) -> Option<Turn> {
         let waited = now - self.stepped;
         let fresh = self.fresh_fast + self.fresh_slow + stalled;
         let fresh_slow = fresh > 0 && mostly_slow(self.fresh_fast, self.fresh_slow + stalled);
         let pause = PROBE_AFTER * (1 << self.failed_probes.min(MOST_DOUBLINGS));
-        if fresh >= FRESH || window_slow {
-            match fresh_slow || fresh < FRESH {
-                true if waited >= LOWER_EVERY => Turn::Quarter,
-                false if waited >= RAISE_EVERY => Turn::Up,
-                _ => Turn::Stay,
-            }
+        let (turn, wait) = if fresh >= FRESH && !fresh_slow {
+            (Turn::Up, RAISE_EVERY)
+        } else if fresh >= FRESH || window_slow {
+            (Turn::Quarter, LOWER_EVERY)
         } else if fresh_slow {
             // At the floor one step back only forgets the samples: that has the time of a probe.
-            let wait = if self.weight == FLOOR { pause } else { PROBE_AFTER };
-            if waited >= wait { Turn::Back } else { Turn::Stay }
+            (Turn::Back, if self.weight == FLOOR { pause } else { PROBE_AFTER })
         } else {
-            let wait = if fresh > 0 { PROBE_AFTER } else { pause };
-            if waited >= wait { Turn::Up } else { Turn::Stay }
-        }
+            (Turn::Up, if fresh > 0 { PROBE_AFTER } else { pause })
+        };
+        (waited >= wait).then_some(turn)
     }
 
     /// To this weight, or back to where a climb began.

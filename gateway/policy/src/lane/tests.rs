@@ -211,14 +211,17 @@ fn one_tenant_cannot_fill_the_pod_through_several_lanes() {
     let _second = admit(&mut lanes, 0, ids[0], 2);
 }
 
-/// Two tenants, each with a lane of its own; the second has borrowed what the first is guaranteed and did not use.
-#[test]
-fn a_lane_below_its_guarantee_is_not_held_to_a_share_of_the_pod() {
+/// A pod of 100 places: 60 are guaranteed to its first lane, and a tenant of the second has so many.
+fn borrowed(places: u32) -> (Lanes, Vec<LaneId>) {
     let chat = Rule { guaranteed_percent: 60, ..fixed(90, 100) };
     let (mut lanes, ids) = pod(100, vec![chat, fixed(70, 10)]);
-    for _ in 0..45 {
-        keep(admit(&mut lanes, 0, ids[1], 9));
-    }
+    (0..places).for_each(|_| keep(admit(&mut lanes, 0, ids[1], 9)));
+    (lanes, ids)
+}
+
+#[test]
+fn a_lane_below_its_guarantee_is_not_held_to_a_share_of_the_pod() {
+    let (mut lanes, ids) = borrowed(45);
     for held in 0..55 {
         assert!(matches!(ask(&mut lanes, 0, ids[0], 1), Arrival::Admit(_)), "{held}");
     }
@@ -228,11 +231,7 @@ fn a_lane_below_its_guarantee_is_not_held_to_a_share_of_the_pod() {
 
 #[test]
 fn tenants_of_a_lane_share_its_guarantee_in_a_full_pod() {
-    let chat = Rule { guaranteed_percent: 60, ..fixed(90, 100) };
-    let (mut lanes, ids) = pod(100, vec![chat, fixed(70, 10)]);
-    for _ in 0..40 {
-        keep(admit(&mut lanes, 0, ids[1], 9));
-    }
+    let (mut lanes, ids) = borrowed(40);
     keep(admit(&mut lanes, 0, ids[0], 2));
     for _ in 0..53 {
         keep(admit(&mut lanes, 0, ids[0], 1));
